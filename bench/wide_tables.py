@@ -124,7 +124,7 @@ def print_kept(rounds: int) -> None:
         command = [sys.executable, __file__, "--read-kept", directory, *names]
         answers = [subprocess.run(command, capture_output=True, check=True) for _ in range(rounds)]
         figures = [json.loads(answer.stdout) for answer in answers]
-        blocks, _ = read_blocks(sorted(map(str, Path(directory).glob("*.parquet"))), columns=names)
+        blocks, _, _ = read_blocks(sorted(map(str, Path(directory).glob("*.parquet"))), columns=names)
         whole, facts = (
             sum(path.stat().st_size for path in Path(directory).glob(f".skipproof/_store/*.{kind}"))
             for kind in ("blocks", "footers")

@@ -66,7 +66,7 @@ def _opened(path: Path) -> pq.ParquetFile:
 
 def _false_columns(path: Path) -> tuple[set[str], int]:
     """The columns with a false statement in some row group, and how many bounds there were."""
-    table, failures = read_blocks([str(path)], cache=False)
+    table, failures, _ = read_blocks([str(path)], cache=False)
     for sentence in failures.values():
         assert sentence.startswith(f"{path}: ")
         assert "\n" not in sentence

@@ -92,7 +92,7 @@ def test_it_is_found_however_the_files_are_named(table: Path) -> None:
     index(table)
     files = [str(table / "b.parquet"), str(table / "a.parquet")]
     assert lists(collect(files)) == [[0, 3, 9], [0, 9], [0, 1, 9], [0, 2, 9]]
-    found, failures = read_blocks(files[:1])
+    found, failures, _ = read_blocks(files[:1])
     assert (lists(found), failures) == ([[0, 3, 9], [0, 9]], {})
     assert FIELD not in collect(table, cache=False).schema.names
 

@@ -1,5 +1,6 @@
 """PROP-5: verdicts against Spark that skips nothing; PROP-4 inside its executors."""
 
+from functools import partial
 from typing import Any
 
 from budget import examples
@@ -9,8 +10,7 @@ from hypothesis import strategies as st
 from oracles.answers.unpruned import Raises, matches_per_block
 from pruning.expressions.trees import Mode
 from pruning.rules.sets.truths import Match
-from pruning.spark.drive.executors import classify_in_executors
-from pruning.verdicts.classification import classify_blocks
+from pruning.verdicts.classification import beyond_bounds, classify_blocks, compile_predicate
 from strategies.base.layouts import tables
 from strategies.base.metadata import metadata
 from strategies.predicates.predicates import predicates
@@ -45,5 +45,6 @@ def test_verdicts_in_executors_are_those_of_the_driver(spark: Any, data: st.Data
     table = data.draw(tables())
     predicate = data.draw(predicates(table, max_leaves=8, modes=MODES))
     known = data.draw(metadata(table))
-    there = classify_in_executors(predicate, known, spark)
+    program = compile_predicate(predicate, beyond=beyond_bounds(known))
+    (there,) = spark.sparkContext.parallelize([known], 1).map(partial(classify_blocks, program)).collect()
     assert there.to_pylist() == classify_blocks(predicate, known).to_pylist()

@@ -36,9 +36,9 @@ def read_columns(monkeypatch: pytest.MonkeyPatch) -> Callable[[], set[str]]:
 
     def record(self: packs.Pack, wanted: list[str]) -> list[bytes]:
         for name in wanted:
-            shard, _, place = name.partition(".")
-            if place:
-                names.append(self.notes["shards"][int(shard)]["columns"][int(place)])
+            shard, *group_and_place = name.split(".")
+            if len(group_and_place) == 2:
+                names.append(self.notes["shards"][int(shard)]["columns"][int(group_and_place[1])])
         return sections(self, wanted)
 
     monkeypatch.setattr(packs.Pack, "sections", record)
@@ -138,7 +138,7 @@ def test_each_scan_reads_at_once_what_its_techniques_ask_for(
         asked.append(options["columns"])
         return collecting.read_blocks(files, **options)
 
-    monkeypatch.setattr("pruning.spark.drive.pruning.read_blocks", record)
+    monkeypatch.setattr("pruning.spark.drive.block_reading.read_blocks", record)
     spark.read.parquet(str(lake)).createOrReplaceTempView("t")
     pruning.prune(spark.sql(sql))
     assert asked == columns

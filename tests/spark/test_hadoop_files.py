@@ -260,7 +260,7 @@ def test_answers_are_of_limited_size(
     paths = [f"{uri}/{number}.parquet" for number in range(5)]
     hadoop = HadoopFiles(spark)
     stamps = [stamp for stamp in hadoop.statuses(paths) if not isinstance(stamp, str)]
-    whole, failures = read_hadoop_blocks(spark, paths, stamps)
+    whole, failures, _ = read_hadoop_blocks(spark, paths, stamps)
     assert failures == {}
     monkeypatch.setattr(hadoop_files, "_ANSWER_BYTES", 1)
     monkeypatch.setattr(hadoop_files, "_FIRST_ANSWER_FILES", 2)

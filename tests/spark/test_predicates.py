@@ -5,8 +5,6 @@ import pytest
 
 import pruning
 from pruning.errors import InputError
-from pruning.spark.drive.executors import classify_in_executors
-from pruning.spark.drive.predicates import parse
 
 NONE, SOME, ALL = 0, 1, 2
 
@@ -89,14 +87,6 @@ def test_a_predicate_that_is_not_text_is_refused_by_its_type(spark, flights):
         pruning.classify(3, flights)
 
 
-@pytest.mark.parametrize("predicate", ["id < 150", "IF(unit = 'feet', id + 1, id) > 2000", "1 = 0"])
-def test_executors_give_the_drivers_verdicts_in_the_metadatas_order(spark, flights, predicate, monkeypatch):
-    monkeypatch.setattr("pruning.spark.drive.executors.SLICE_BLOCKS", 7)
-    metadata = pruning.collect(flights)
-    expression = parse(predicate, {"id": parse_type("int"), "unit": parse_type("string")})
-    assert classify_in_executors(expression, metadata, spark) == pruning.classify(predicate, metadata)
-
-
 def test_executors_classify_metadata_that_spark_holds(spark, flights, tmp_path):
     import pyarrow.parquet as pq
 
@@ -125,15 +115,3 @@ def test_a_frame_that_is_no_block_metadata_is_refused(spark, flights):
     whole = spark.range(1).selectExpr("struct(id AS x) AS columns")
     with pytest.raises(InputError, match="has no column 'file'"):
         pruning.classify("x = 1", whole)
-
-
-def test_no_blocks_have_no_verdicts(spark, flights):
-    metadata = pruning.collect(flights).slice(0, 0)
-    expression = parse("id < 150", {"id": parse_type("int")})
-    assert classify_in_executors(expression, metadata, spark).to_pylist() == []
-
-
-def parse_type(name):
-    from pruning.expressions import types
-
-    return {"int": types.INTEGER, "string": types.STRING, "date": types.DATE}[name]

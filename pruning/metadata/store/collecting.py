@@ -4,18 +4,27 @@ import functools
 import os
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from pruning.arguments import check_flag
-from pruning.errors import InputError, SkippedFileWarning
+from pruning.errors import DamagedMetadataWarning, InputError, SkippedFileWarning
 from pruning.metadata.files.listing import ListedFile, Listing, Paths, Stamp, list_files
 from pruning.metadata.files.table_formats import table_format_notes
 from pruning.metadata.footers.footer import is_parquet
 from pruning.metadata.store.past import files_as_of
 from pruning.metadata.store.recording import record_look
-from pruning.metadata.store.store import NO_STORE, Store, check_kept, kept_shards, open_store
+from pruning.metadata.store.searching import ExcludedFiles, Question, SearchResult, search_packs
+from pruning.metadata.store.store import (
+    NO_STORE,
+    Store,
+    check_kept,
+    kept_shards,
+    large_packs,
+    open_store,
+)
 from pruning.metadata.table import cache as cached_index
 from pruning.metadata.table import points
 from pruning.metadata.table.blocks import Shard, unite
@@ -29,6 +38,20 @@ FooterReader = Callable[[Sequence[ListedFile]], ReadResult]
 
 # The most tables to keep in memory for repeated use, and the most files of each.
 _REMEMBERED_MAX, _REMEMBERED_FILES_MAX = 8, 10_000
+
+
+class BlocksRead(NamedTuple):
+    """The block metadata of files.
+
+    Attributes:
+        metadata: That of the files that could be read, except for `excluded`.
+        failures: A sentence about each file that could not be read.
+        excluded: The files of a large table of which the question has excluded all blocks.
+    """
+
+    metadata: pa.Table
+    failures: dict[str, str]
+    excluded: tuple[ExcludedFiles, ...] = ()
 
 
 def collect(
@@ -127,10 +150,11 @@ def read_blocks(
     *,
     stamps: Sequence[Stamp] | None = None,
     columns: frozenset[str] | None = None,
+    question: Question | None = None,
     spark: Any = None,
     cache: bool = True,
-) -> tuple[pa.Table, dict[str, str]]:
-    """Return the block metadata of the files that can be read, and a sentence about each that cannot.
+) -> BlocksRead:
+    """Return the block metadata of the files that can be read.
 
     It is for callers that leave files without metadata unpruned. The other arguments and the table are
     those of `collect`.
@@ -140,49 +164,77 @@ def read_blocks(
             is not read, and gets a sentence.
         columns: The top-level columns that are needed; None for all. Where footers are read, those of all are
             returned; `pruning.metadata.table.partial` tells which they are.
+        question: Marks the blocks that are needed; of a large table, the others may be left out.
     """
     if not files:
-        return unite([], []), {}
+        return BlocksRead(unite([], []), {})
+    read_some = partial(read_blocks, columns=columns, question=question, spark=spark, cache=cache)
     try:
         listing = list_files(files, patterns=False)
     except InputError:
-        return _read_existing(files, stamps, columns=columns, spark=spark, cache=cache)
+        return _read_existing(files, stamps, read_some)
     changed = {} if stamps is None else changed_files(listing.files, stamps)
     if changed:
-        unchanged = [file for file in files if file not in changed]
-        metadata, failures = read_blocks(unchanged, columns=columns, spark=spark, cache=cache)
-        return metadata, failures | changed
-    return read_listed_blocks(listing, read=_footer_reader(spark), columns=columns, cache=cache)
+        blocks = read_some([file for file in files if file not in changed])
+        return blocks._replace(failures=blocks.failures | changed)
+    return read_listed_blocks(
+        listing, read=_footer_reader(spark), columns=columns, question=question, spark=spark, cache=cache
+    )
 
 
 def read_listed_blocks(
-    listing: Listing, *, read: FooterReader, columns: frozenset[str] | None = None, cache: bool = True
-) -> tuple[pa.Table, dict[str, str]]:
-    """Return the block metadata of listed files, and a sentence about each that cannot be read.
+    listing: Listing,
+    *,
+    read: FooterReader,
+    columns: frozenset[str] | None = None,
+    question: Question | None = None,
+    spark: Any = None,
+    cache: bool = True,
+) -> BlocksRead:
+    """Return the block metadata of listed files.
 
     Args:
         listing: The files.
         read: Reads the footers of those whose metadata is not kept.
         columns: The top-level columns that are needed; None for all.
+        question: As for `read_blocks`.
+        spark: A session whose tasks search a very large table.
         cache: Whether to use and update the kept metadata.
     """
+    store = open_store(listing) if cache else NO_STORE
+    if question is not None:
+        packs = large_packs(store, listing)
+        if packs is not None:
+            return _search(listing, search_packs(packs, columns, question, spark=spark), store, read, columns)
     if cache and len(listing.files) <= _REMEMBERED_FILES_MAX:
-        kept = _kept_metadata(listing, open_store(listing), cached_index.open_cache(listing), columns)
+        kept = _kept_metadata(listing, store, cached_index.open_cache(listing), columns)
         if kept is not None:
-            return kept, {}
+            return BlocksRead(kept, {})
     shards, outcome = _gather_shards(listing, read=read, cache=cache, verify=False)
     metadata = unite(shards, [listed.file for listed in listing.files])
-    return (_with_stored_index(metadata, listing) if cache else metadata), outcome.failures
+    return BlocksRead(_with_stored_index(metadata, listing) if cache else metadata, outcome.failures)
+
+
+def _search(
+    listing: Listing, searched: SearchResult, store: Store, read: FooterReader, columns: frozenset[str] | None
+) -> BlocksRead:
+    """Return the block metadata that a search has kept, and that of the files that it did not know."""
+    for sentence in searched.damaged:
+        warnings.warn(
+            f"{sentence}; the footers of its files are read again", DamagedMetadataWarning, stacklevel=2
+        )
+    excluded = {file for files in searched.excluded for file in files.files}
+    known = {file for shard in searched.shards for file in shard.files} | excluded
+    outcome = read([listed for listed in listing.files if listed.file not in known])
+    record_look(store, listing, outcome, complete=False)
+    left = [listed.file for listed in listing.files if listed.file not in excluded]
+    united = with_columns_read(unite([*searched.shards, *outcome.shards], left), columns)
+    return BlocksRead(_with_stored_index(united, listing), outcome.failures, tuple(searched.excluded))
 
 
 def _read_existing(
-    files: Sequence[str],
-    stamps: Sequence[Stamp] | None,
-    *,
-    columns: frozenset[str] | None,
-    spark: Any,
-    cache: bool,
-) -> tuple[pa.Table, dict[str, str]]:
+    files: Sequence[str], stamps: Sequence[Stamp] | None, read_some: Callable[..., BlocksRead]
+) -> BlocksRead:
     """Do the work of `read_blocks` if some files cannot be listed."""
     failures: dict[str, str] = {}
     for file in files:
@@ -191,14 +243,11 @@ def _read_existing(
         except InputError as error:
             failures[file] = str(error)
     present = [place for place, file in enumerate(files) if file not in failures]
-    metadata, others = read_blocks(
+    blocks = read_some(
         [files[place] for place in present],
         stamps=None if stamps is None else [stamps[place] for place in present],
-        columns=columns,
-        spark=spark,
-        cache=cache,
     )
-    return metadata, failures | others
+    return blocks._replace(failures=failures | blocks.failures)
 
 
 def changed_files(listed_files: Sequence[ListedFile], stamps: Sequence[Stamp]) -> dict[str, str]:

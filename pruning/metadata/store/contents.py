@@ -2,12 +2,13 @@
 
 A pack of footers has the facts: the bytes of each file's footer as they are in the file, so that no file
 must be opened again, whatever is believed later. A pack of blocks has the beliefs of one version of this
-package, with a section per column, so that a query reads the columns that it names. It can be made again
-from the footers, so its format needs no compatibility.
+package. Its blocks are in groups of whole files, with a section for each group and column, and, if there are
+several groups, a summary of each, so that a query reads the columns that it names of the groups that may
+hold its rows ([M] 5.8). It can be made again from the footers, so its format needs no compatibility.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -15,11 +16,31 @@ from pruning.expressions.names import top_column
 from pruning.metadata.store.packs import Damaged, Pack, pack_pieces
 from pruning.metadata.table.blocks import Shard
 from pruning.metadata.table.structs import make_typed_struct, whole
+from pruning.metadata.table.summaries import summarize
 
 _FOOTERS = "footers"
 _FOOTER = pa.schema([pa.field("footer", pa.large_binary(), nullable=False)])
 # The last column of block metadata, and the first: the latter is made of the rows of files.
 _COLUMNS, _FILE = "columns", "file"
+# The most blocks of a group, unless a single file has more; and the name of the summaries' sections.
+GROUP_BLOCKS = 4_096
+_SUMMARY = "groups"
+
+
+class Group(NamedTuple):
+    """Neighbouring files of a shard whose block metadata is read together.
+
+    Attributes:
+        first_file: The place of the first file in the shard.
+        files: The number of files.
+        first_block: The place of the first block in the shard.
+        blocks: The number of blocks.
+    """
+
+    first_file: int
+    files: int
+    first_block: int
+    blocks: int
 
 
 def footer_pieces(footers: Sequence[bytes]) -> list[bytes]:
@@ -49,23 +70,156 @@ def block_pieces(shards: Iterable[Shard]) -> list[bytes]:
     sections: dict[str, bytes] = {}
     for number, shard in enumerate(shards):
         table = shard.table.combine_chunks()
-        columns = whole(table[_COLUMNS])
+        counts = _block_counts(shard)
+        sizes = _group_sizes(counts)
+        groups = _groups(sizes, counts)
         described.append(
             {
                 "files": [int(file) for file in shard.files],
-                "columns": [field.name for field in columns.type],
+                "blocks": counts,
+                "groups": sizes,
+                "columns": [field.name for field in whole(table[_COLUMNS]).type],
                 "metadata": [
                     [key.decode(), text.decode()] for key, text in (table.schema.metadata or {}).items()
                 ],
             }
         )
-        rows = table.drop_columns([_COLUMNS])
-        rows = rows.set_column(0, _FILE, rows[_FILE].cast(pa.int32())).replace_schema_metadata(None)
-        sections[f"{number}"] = _to_bytes(rows)
-        for place, field in enumerate(columns.type):
-            lanes = pa.Table.from_arrays(columns.field(place).flatten(), schema=pa.schema(list(field.type)))
-            sections[f"{number}.{place}"] = _to_bytes(lanes)
+        for place, group in enumerate(groups):
+            sections |= _table_sections(
+                table.slice(group.first_block, group.blocks).combine_chunks(), f"{number}.{place}"
+            )
+        if len(groups) > 1:
+            summaries = summarize(table, [group.blocks for group in groups])
+            sections |= _table_sections(
+                summaries.set_column(0, _FILE, pa.repeat("0", len(groups))), f"{number}.{_SUMMARY}"
+            )
     return pack_pieces({"shards": described}, sections)
+
+
+def _block_counts(shard: Shard) -> list[int]:
+    """Return the number of blocks of each file of a shard."""
+    counts = shard.table[_FILE].value_counts()
+    by_file = dict(zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True))
+    return [by_file.get(file, 0) for file in shard.files]
+
+
+def _group_sizes(counts: Sequence[int]) -> list[int]:
+    """Return the number of files of each group, from the numbers of blocks of the files."""
+    sizes = [0]
+    blocks = 0
+    for count in counts:
+        if sizes[-1] and blocks + count > GROUP_BLOCKS:
+            sizes.append(0)
+            blocks = 0
+        sizes[-1] += 1
+        blocks += count
+    return sizes
+
+
+def _groups(sizes: Sequence[int], counts: Sequence[int]) -> list[Group]:
+    """Return the groups with these numbers of files, whose numbers of blocks follow."""
+    groups: list[Group] = []
+    first_file = first_block = 0
+    for size in sizes:
+        blocks = sum(counts[first_file : first_file + size])
+        groups.append(Group(first_file, size, first_block, blocks))
+        first_file, first_block = first_file + size, first_block + blocks
+    return groups
+
+
+def _table_sections(table: pa.Table, name: str) -> dict[str, bytes]:
+    """Return the sections of block metadata whose files are numbers: the locators, then each column."""
+    columns = whole(table[_COLUMNS])
+    rows = table.drop_columns([_COLUMNS])
+    rows = rows.set_column(0, _FILE, rows[_FILE].cast(pa.int32())).replace_schema_metadata(None)
+    sections = {name: _to_bytes(rows)}
+    for place, field in enumerate(columns.type):
+        lanes = pa.Table.from_arrays(columns.field(place).flatten(), schema=pa.schema(list(field.type)))
+        sections[f"{name}.{place}"] = _to_bytes(lanes)
+    return sections
+
+
+class PackedShard:
+    """The block metadata in a pack of files whose columns agree, of which a reader takes some groups.
+
+    Attributes:
+        files: The files, by their rows in decimal digits.
+        groups: The groups of files.
+    """
+
+    def __init__(self, pack: Pack, number: int) -> None:
+        """Describe a shard of a pack by its number."""
+        described = pack.notes["shards"][number]
+        self._pack, self._number, self._columns = pack, number, described["columns"]
+        self._metadata = dict(described["metadata"])
+        self._block_counts = described["blocks"]
+        self.files = tuple(map(str, described["files"]))
+        self.groups = _groups(described["groups"], self._block_counts)
+
+    def files_of(self, group: Group) -> tuple[str, ...]:
+        """Return the files of a group."""
+        return self.files[group.first_file : group.first_file + group.files]
+
+    def files_of_groups(self, groups: Sequence[int]) -> list[tuple[str, int]]:
+        """Return the files of some groups, by their numbers, with their numbers of blocks."""
+        places = [
+            place
+            for group in map(self.groups.__getitem__, groups)
+            for place in range(group.first_file, group.first_file + group.files)
+        ]
+        return [(self.files[place], self._block_counts[place]) for place in places]
+
+    def summaries(self, columns: Collection[str] | None) -> pa.Table | None:
+        """Return the block metadata of the groups, each as one block; None if there is one group.
+
+        Args:
+            columns: The top-level columns to read; None for all.
+        Raises:
+            Damaged: the pack is not as it was written.
+        """
+        return None if len(self.groups) == 1 else self._read([_SUMMARY], columns)
+
+    def blocks(self, groups: Sequence[int], columns: Collection[str] | None) -> pa.Table:
+        """Return the block metadata of some groups; `file` has the rows of the files in the pack, as int32.
+
+        Args:
+            groups: Their numbers, at least one.
+            columns: The top-level columns to read; None for all.
+        Raises:
+            Damaged: the pack is not as it was written.
+        """
+        return self._read(list(map(str, groups)), columns)
+
+    def _read(self, parts: Sequence[str], columns: Collection[str] | None) -> pa.Table:
+        places = [
+            place
+            for place, name in enumerate(self._columns)
+            if columns is None or top_column(name) in columns
+        ]
+        names = [
+            name
+            for part in parts
+            for name in (f"{self._number}.{part}", *(f"{self._number}.{part}.{place}" for place in places))
+        ]
+        tables = [_from_bytes(data) for data in self._pack.sections(names)]
+        per_part = len(places) + 1
+        rows = _concatenate(tables[::per_part])
+        lanes = [_concatenate(tables[place::per_part]) for place in range(1, per_part)]
+        fields = [
+            (self._columns[place], _struct_type(table)) for place, table in zip(places, lanes, strict=True)
+        ]
+        columns_read = make_typed_struct([_struct(table) for table in lanes], pa.struct(fields), len(rows))
+        return rows.append_column(_COLUMNS, columns_read).replace_schema_metadata(self._metadata)
+
+
+def count_blocks(pack: Pack) -> int:
+    """Return the number of blocks in a pack of blocks."""
+    return sum(sum(described["blocks"]) for described in pack.notes["shards"])
+
+
+def packed_shards(pack: Pack) -> list[PackedShard]:
+    """Return the shards of a pack of blocks."""
+    return [PackedShard(pack, number) for number in range(len(pack.notes["shards"]))]
 
 
 def blocks_in(pack: Pack, columns: Collection[str] | None) -> list[Shard]:
@@ -77,23 +231,23 @@ def blocks_in(pack: Pack, columns: Collection[str] | None) -> list[Shard]:
     Raises:
         Damaged: the pack is not as it was written.
     """
-    return [_shard(pack, number, columns) for number in range(len(pack.notes["shards"]))]
+    return [
+        Shard(packed.files, _with_texts(packed.blocks(range(len(packed.groups)), columns)))
+        for packed in packed_shards(pack)
+    ]
 
 
-def _shard(pack: Pack, number: int, wanted: Collection[str] | None) -> Shard:
-    described = pack.notes["shards"][number]
-    names = described["columns"]
-    places = [place for place, name in enumerate(names) if wanted is None or top_column(name) in wanted]
-    rows_data, *columns_data = pack.sections([f"{number}", *(f"{number}.{place}" for place in places)])
-    rows = _from_bytes(rows_data)
-    structs = [_struct(_from_bytes(data)) for data in columns_data]
-    fields = [(names[place], lanes.type) for place, lanes in zip(places, structs, strict=True)]
-    columns = make_typed_struct(structs, pa.struct(fields), len(rows))
+def _with_texts(table: pa.Table) -> pa.Table:
     file = pa.field(_FILE, pa.string(), nullable=False)
-    table = rows.set_column(0, file, rows[_FILE].cast(pa.string())).append_column(_COLUMNS, columns)
-    return Shard(
-        tuple(map(str, described["files"])), table.replace_schema_metadata(dict(described["metadata"]))
-    )
+    return table.set_column(0, file, table[_FILE].cast(pa.string()))
+
+
+def _concatenate(tables: Sequence[pa.Table]) -> pa.Table:
+    return tables[0] if len(tables) == 1 else pa.concat_tables(tables).combine_chunks()
+
+
+def _struct_type(lanes: pa.Table) -> pa.StructType:
+    return pa.struct(list(lanes.schema))
 
 
 def _struct(lanes: pa.Table) -> pa.StructArray:

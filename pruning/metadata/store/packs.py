@@ -14,11 +14,12 @@ import json
 import os
 import struct
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
 
-_MAGIC = b"SKIPPK01"
+_MAGIC = b"SKIPPK02"
 # The sizes of the directory, compressed and not, its digest, and the magic.
 _END = struct.Struct("<II8s8s")
 _DIGEST_BYTES = 8
@@ -26,7 +27,7 @@ _DIGEST_BYTES = 8
 _TAIL_BYTES = 4096
 _CODEC = "zstd"
 # The most packs to keep open in memory, and the most bytes of each.
-_OPENED_MAX, _OPENED_BYTES_MAX = 64, 16_000_000
+_OPENED_MAX, _OPENED_BYTES_MAX = 1_024, 16_000_000
 
 
 class Damaged(Exception):
@@ -49,7 +50,7 @@ def pack_pieces(notes: Mapping[str, Any], sections: Mapping[str, bytes]) -> list
         sections: The bytes of each section by its name.
     """
     packed = {name: _compress(raw) for name, raw in sections.items()}
-    sizes = [[name, len(packed[name]), len(raw)] for name, raw in sections.items()]
+    sizes = [list(sections), [len(data) for data in packed.values()], [len(raw) for raw in sections.values()]]
     digests = b"".join(_digest(data) for data in packed.values())
     described = json.dumps({"notes": notes, "sections": sizes}, separators=(",", ":")).encode()
     directory = struct.pack("<I", len(digests)) + digests + described
@@ -98,12 +99,11 @@ class Pack:
         digests = directory[4 : 4 + digests_size]
         described = json.loads(directory[4 + digests_size :])
         self.notes: Mapping[str, Any] = described["notes"]
-        self._spans: dict[str, tuple[int, int, int, bytes]] = {}
-        offset = 0
-        for place, (name, packed_size, raw_size) in enumerate(described["sections"]):
-            check = digests[place * _DIGEST_BYTES : (place + 1) * _DIGEST_BYTES]
-            self._spans[name] = offset, packed_size, raw_size, check
-            offset += packed_size
+        self._digests = digests
+        names, packed_sizes, self._raw_sizes = described["sections"]
+        self._places = {name: place for place, name in enumerate(names)}
+        # A section ends where the next one begins.
+        self._begins = [0, *accumulate(packed_sizes)]
 
     def sections(self, names: Sequence[str]) -> list[bytes]:
         """Return the bytes of sections; those that are neighbours in the file are read at once.
@@ -111,17 +111,17 @@ class Pack:
         Raises:
             Damaged: one of them is not as it was written, or the file has vanished.
         """
-        spans = [self._spans[name] for name in names]
-        begins = [place for place, span in enumerate(spans) if not place or span[0] != _end(spans[place - 1])]
+        places = [self._places[name] for name in names]
+        starts = [at for at, place in enumerate(places) if not at or place != places[at - 1] + 1]
         contents: list[bytes] = []
-        for first, last in zip(begins, [*begins[1:], len(spans)], strict=True):
-            offset = spans[first][0]
-            data = self._part(offset, _end(spans[last - 1]) - offset)
-            for begin, size, raw_size, digest in spans[first:last]:
-                piece = data[begin - offset : begin - offset + size]
-                if _digest(piece) != digest:
+        for first, last in zip(starts, [*starts[1:], len(places)], strict=True):
+            offset = self._begins[places[first]]
+            data = self._part(offset, self._begins[places[last - 1] + 1] - offset)
+            for place in places[first:last]:
+                piece = data[self._begins[place] - offset : self._begins[place + 1] - offset]
+                if _digest(piece) != self._digests[place * _DIGEST_BYTES : (place + 1) * _DIGEST_BYTES]:
                     raise _change_error(self.path)
-                contents.append(_decompress(piece, raw_size))
+                contents.append(_decompress(piece, self._raw_sizes[place]))
         return contents
 
     def _part(self, offset: int, size: int) -> bytes:
@@ -168,10 +168,6 @@ def _unreadable(path: str, error: OSError) -> Damaged:
     if isinstance(error, PermissionError):
         return Forbidden(f"{path}: may not be read")
     return Damaged(f"{path}: cannot be read ({error.strerror})")
-
-
-def _end(span: tuple[int, int, int, bytes]) -> int:
-    return span[0] + span[1]
 
 
 def _compress(raw: bytes) -> bytes:

@@ -23,15 +23,18 @@ from dataclasses import dataclass, replace
 from pruning.errors import DamagedMetadataWarning, InputError
 from pruning.metadata.files.listing import Listing
 from pruning.metadata.files.places import Place, file_stamp, places_of, write_shared
-from pruning.metadata.store.contents import block_pieces, blocks_in, footers_in
+from pruning.metadata.store.contents import block_pieces, blocks_in, count_blocks, footers_in
 from pruning.metadata.store.log import FOLDER, NO_VERSION, Version, newest_version
 from pruning.metadata.store.packs import Damaged, Missing, open_pack
+from pruning.metadata.store.searching import PackToSearch
 from pruning.metadata.table.blocks import Shard, rename, unite
 from pruning.metadata.table.fingerprint import fingerprint
 from pruning.metadata.table.reading import shards_of_footers
 
 FOOTERS, BLOCKS = ".footers", ".blocks"
 _FINGERPRINT_DIGITS = 16
+# The metadata of tables with more blocks is not loaded whole, but searched.
+BLOCKS_LOADED_VARIABLE, BLOCKS_LOADED_MAX = "SKIPPROOF_BLOCKS_LOADED", 200_000
 _LOADED_MAX = 16
 
 
@@ -92,6 +95,50 @@ def kept_shards(store: Store, listing: Listing, columns: Collection[str] | None 
             shards += list(_shards_in(part.place, part.version, listing, done, columns))
             done = {file for shard in shards for file in shard.files}
     return shards
+
+
+def large_packs(store: Store, listing: Listing) -> list[PackToSearch] | None:
+    """Return the packs with the block metadata of listed files that have not changed, if they are large.
+
+    They are made of the footers where this code has not yet done so.
+
+    Returns:
+        None if they have no more blocks together than are loaded whole, or one of them cannot be opened.
+    """
+    packs: list[PackToSearch] = []
+    blocks = 0
+    done: set[str] = set()
+    for part in (store, *store.others):
+        if part.place is None:
+            continue
+        for pack, files in _unchanged_files(part.place, part.version, listing).items():
+            names = {str(row): file for row, file in files.items() if file not in done}
+            path = block_path(part.place, pack)
+            try:
+                if not os.path.exists(path):
+                    _blocks_of(part.place, pack, ())
+                blocks += count_blocks(open_pack(path))
+            except Damaged:
+                return None
+            packs.append(PackToSearch(path, names))
+            done.update(names.values())
+    return packs if blocks > _blocks_loaded_max() else None
+
+
+def _blocks_loaded_max() -> int:
+    """Return the most blocks of a table whose metadata is loaded whole.
+
+    Raises:
+        InputError: the environment variable is not a number.
+    """
+    text = os.environ.get(BLOCKS_LOADED_VARIABLE)
+    if not text:
+        return BLOCKS_LOADED_MAX
+    if not text.isascii() or not text.isdigit():
+        raise InputError(
+            f"{BLOCKS_LOADED_VARIABLE}={text!r} is no number of blocks; set it to digits, or not at all."
+        )
+    return int(text)
 
 
 def kept_footers(store: Store, listing: Listing) -> dict[str, bytes]:

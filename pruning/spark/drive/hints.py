@@ -21,8 +21,7 @@ from pruning.expressions.plans import (
     scans,
 )
 from pruning.spark.drive.analyzed_plans import AnalyzedJoin, AnalyzedPlan, leaf_number
-from pruning.spark.drive.queries import Query
-from pruning.spark.drive.scans import complete_scan_sets
+from pruning.spark.drive.queries import Query, complete_scan_sets
 from pruning.spark.jvm.gateway import Java
 
 # The sides that Spark can broadcast in a join of each kind, the usual one first.

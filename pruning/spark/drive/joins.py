@@ -12,9 +12,9 @@ from pruning.expressions.plans import Plan, Scan, scans
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import And, IsNull, Not, type_of
 from pruning.spark.drive.materials import expression_values
-from pruning.spark.drive.queries import Query
+from pruning.spark.drive.queries import Query, complete_scan_sets
 from pruning.spark.drive.repeating import is_repeatable
-from pruning.spark.drive.scans import TableScan, complete_scan_sets
+from pruning.spark.drive.scans import TableScan
 from pruning.spark.jvm.gateway import first_line
 from pruning.techniques.join.summaries import JoinSummary, summarise_keys
 from pruning.techniques.join.summary_keys import summarise_blocks

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -13,14 +12,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pruning.arguments import check_flag
 from pruning.errors import InputError
 from pruning.expressions.plans import scans
-from pruning.metadata.files.listing import Stamp
-from pruning.metadata.files.locations import is_on_local_disk
-from pruning.metadata.store.collecting import read_blocks
-from pruning.metadata.table.partial import unread_columns
 from pruning.spark.catalyst.clock import without_clock
 from pruning.spark.catalyst.leaves import PlanLeaf, Unsettled
 from pruning.spark.catalyst.plan_trees import PlanTrees
 from pruning.spark.drive.analyzed_plans import AnalyzedPlan, leaf_number, optimized_plan
+from pruning.spark.drive.block_reading import BlockReader
 from pruning.spark.drive.earlier import frame_as_of
 from pruning.spark.drive.hints import broadcast_hints
 from pruning.spark.drive.joins import prune_by_joins
@@ -33,7 +29,6 @@ from pruning.spark.drive.scans import TableScan, open_scan
 from pruning.spark.drive.top_k import prune_by_top_k
 from pruning.spark.jvm.gateway import Java, dataframe, elements, first_line
 from pruning.spark.lake.columns_read import columns_read, key_columns
-from pruning.spark.lake.hadoop_files import read_hadoop_blocks
 from pruning.spark.lake.tables import Unprunable
 from pruning.techniques.plan.sites import LimitSite, limit_sites
 
@@ -158,22 +153,7 @@ class _LeafScan:
 
 def _open_scans(spark: SparkSession, plan: Java) -> tuple[list[Query], list[_LeafScan]]:
     """Return the query and its subqueries, and all their leaves in plan order."""
-
-    results: dict[tuple[tuple[str, ...], tuple[Stamp, ...]], tuple[pa.Table, dict[str, str]]] = {}
-
-    def read(
-        files: tuple[str, ...], stamps: tuple[Stamp, ...], columns: frozenset[str]
-    ) -> tuple[pa.Table, dict[str, str]]:
-        # The result is kept, so that a self-join reads the same footers once.
-        before = results.get((files, stamps))
-        if before is not None and not unread_columns(before[0], columns):
-            return before
-        if all(map(is_on_local_disk, files)):
-            result = read_blocks(files, stamps=stamps, columns=columns, spark=spark)
-        else:
-            result = read_hadoop_blocks(spark, files, stamps, columns)
-        return results.setdefault((files, stamps), result) if before is None else result
-
+    read = BlockReader(spark).read
     trees = PlanTrees(spark)
     queries: list[Query] = []
     occurrences: list[_LeafScan] = []

@@ -10,6 +10,7 @@ from pruning.spark.catalyst.plan_trees import PlanTrees
 from pruning.spark.drive.materials import Rows, run_plan
 from pruning.spark.drive.pushdown import with_safe_pushdown
 from pruning.spark.drive.report import Job
+from pruning.spark.drive.scan_sets import ScanSet
 from pruning.spark.drive.scans import TableScan
 from pruning.spark.jvm.gateway import Java, sequence
 from pruning.spark.lake.tables import Unprunable
@@ -131,3 +132,16 @@ def _with_replaced_nodes(
     if any(new_child is not javas[child] for new_child, child in zip(children, below, strict=True)):
         java = java.withNewChildren(sequence(spark, children))
     return java
+
+
+def complete_scan_sets(scans: Iterable[TableScan | None]) -> list[ScanSet] | None:
+    """Return the scan set of each scan; None if one is not of a Parquet table or lacks a footer.
+
+    No footer is read after the first such scan.
+    """
+    scan_sets = []
+    for scan in scans:
+        if scan is None or not scan.read_scan_set().is_complete:
+            return None
+        scan_sets.append(scan.read_scan_set())
+    return scan_sets

@@ -5,9 +5,10 @@ groups were excluded for a reason that Spark cannot push, such as an IF, the ran
 groups that are left is added as a filter. They hold every row that can satisfy the predicate.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,7 +17,7 @@ from pruning.expressions.sql import literal_sql
 from pruning.expressions.traversal import columns
 from pruning.expressions.trees import And, Column, Expression, IsNull, Not
 from pruning.expressions.types import Kind, Type, Value
-from pruning.metadata.table.schema import is_nested, sql_type
+from pruning.metadata.table.schema import columns_only, is_nested, sql_type
 from pruning.metadata.table.structs import field_of, has_field, whole
 
 # Floating types are absent because Spark's pushdown on them loses NaN, and booleans because a filter on two
@@ -34,6 +35,8 @@ _RANGED = frozenset(
         Kind.TIMESTAMP_NTZ,
     }
 )
+# The fields of block metadata that range filters are made from.
+_FIELDS = ["file", "row_count", "columns"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +56,30 @@ class RangeFilter:
         lower, upper = literal_sql(self.lower, self.type), literal_sql(self.upper, self.type)
         inside = f"{name} >= {lower} AND {name} <= {upper}"
         return inside if self.rejects_null else f"(({inside}) OR {name} IS NULL)"
+
+
+def range_filters_of_files(
+    predicate: Expression,
+    metadata: pa.Table,
+    keep: np.ndarray,
+    files: Sequence[str],
+    allowed: Mapping[str, Type],
+) -> list[RangeFilter]:
+    """Return the filters for some of a table's files, as `range_filters` does.
+
+    Args:
+        predicate: The filter that the scan has already.
+        metadata: The row groups of the table.
+        keep: True for those that may hold a row that satisfies the predicate; shape (blocks,).
+        files: The files that are still read.
+        allowed: As for `range_filters`.
+    """
+    inside = pc.is_in(metadata.column("file"), value_set=pa.array(files, pa.string()))
+    here = columns_only(metadata, columns(predicate)).select(_FIELDS).filter(inside)
+    # A file without blocks in the metadata may hold anything, so no range is known to cover it.
+    if len(here.column("file").unique()) < len(files):
+        return []
+    return range_filters(predicate, here, pa.array(keep).filter(inside.combine_chunks()), allowed)
 
 
 def range_filters(

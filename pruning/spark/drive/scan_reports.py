@@ -28,20 +28,25 @@ def scan_report(scan: TableScan) -> ScanReport:
 
 
 def _with_blocks(report: ScanReport, scan: TableScan, scan_set: ScanSet) -> ScanReport:
-    sizes = bytes_read(scan_set.metadata, _columns_in_files(scan))
+    columns, summarized = _columns_in_files(scan), scan_set.summarized
+    sizes = bytes_read(scan_set.metadata, columns)
     opened = scan_set.kept_files[scan_set.file_of_block] & ~_unread_mask(scan, scan_set)
     skipped = ~scan_set.keep & ~opened & (scan_set.row_counts > 0)
+    kept_mask = summarized.mask & scan_set.keeps_summarized
+    opened_mask = summarized.mask & scan_set.kept_files
+    summarized_blocks = summarized.blocks_of(summarized.mask)
+    skipped_blocks = int(skipped.sum()) + summarized_blocks - summarized.blocks_of(opened_mask)
     return report.with_blocks(
-        total=len(scan_set.keep),
-        kept=int(scan_set.keep.sum()),
-        read_max=int((opened | scan_set.keep).sum()),
-        bytes_total=int(sizes.sum()),
-        bytes_kept=int(sizes[scan_set.keep].sum()),
-        bytes_read_max=int(sizes[opened | scan_set.keep].sum()),
-    ).with_requests(_requests_saved(scan, scan_set, skipped))
+        total=len(scan_set.keep) + summarized_blocks,
+        kept=int(scan_set.keep.sum()) + summarized.blocks_of(kept_mask),
+        read_max=int((opened | scan_set.keep).sum()) + summarized.blocks_of(opened_mask),
+        bytes_total=int(sizes.sum()) + summarized.bytes_of(summarized.mask, columns),
+        bytes_kept=int(sizes[scan_set.keep].sum()) + summarized.bytes_of(kept_mask, columns),
+        bytes_read_max=int(sizes[opened | scan_set.keep].sum()) + summarized.bytes_of(opened_mask, columns),
+    ).with_requests(_requests_saved(scan, scan_set, skipped_blocks))
 
 
-def _requests_saved(scan: TableScan, scan_set: ScanSet, skipped: np.ndarray) -> int:
+def _requests_saved(scan: TableScan, scan_set: ScanSet, skipped: int) -> int:
     """Return the least number of reads that are saved: one for each skipped file, one for each skipped block.
 
     Reads before the query, which decided what the query must read, are subtracted.
@@ -49,10 +54,10 @@ def _requests_saved(scan: TableScan, scan_set: ScanSet, skipped: np.ndarray) -> 
     Args:
         scan: The scan.
         scan_set: Its row groups.
-        skipped: True for the blocks that are not read, shape (blocks,).
+        skipped: The number of blocks that are not read.
     """
     per_block = 0 if _columns_in_files(scan) == frozenset() else 1
-    saved = len(scan.table.files) - scan.file_count + per_block * int(skipped.sum())
+    saved = len(scan.table.files) - scan.file_count + per_block * skipped
     counts = np.bincount(scan_set.file_of_block, minlength=len(scan.table.files))
     places = {file: place for place, file in enumerate(scan.table.files)} if scan.files_read_ahead else {}
     spent = sum(1 + per_block * int(counts[places[file]]) for file in scan.files_read_ahead)

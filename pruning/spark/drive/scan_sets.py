@@ -1,5 +1,6 @@
 """The scan set of a table: its row groups, and which of them a scan still has to read."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,8 +9,54 @@ import pyarrow.compute as pc
 
 from pruning.expressions.traversal import columns
 from pruning.expressions.trees import Expression
+from pruning.metadata.store.searching import ExcludedFiles
 from pruning.metadata.table.memberships import indexed_columns
 from pruning.rules.sets.truths import Match
+from pruning.spark.lake.columns_read import bytes_read
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SummarizedFiles:
+    """Files of a large table that the scan's own filter excludes, and whose blocks are not in memory.
+
+    Attributes:
+        parts: Of some files each, their indices in the table's files, the number of their blocks, and a
+            summary of these as block metadata.
+        mask: True for these files; shape (files,).
+    """
+
+    parts: tuple[tuple[np.ndarray, int, pa.Table], ...]
+    mask: np.ndarray
+
+    @classmethod
+    def of(cls, excluded: Iterable[ExcludedFiles], files: Sequence[str]) -> "SummarizedFiles":
+        """Return the excluded files among those of a table."""
+        places_of = {file: place for place, file in enumerate(files)}
+        parts = tuple(
+            (np.array([places_of[file] for file in part.files]), part.blocks, part.summary)
+            for part in excluded
+        )
+        mask = np.zeros(len(files), bool)
+        for places, _, _ in parts:
+            mask[places] = True
+        return cls(parts, mask)
+
+    def blocks_of(self, files: np.ndarray) -> int:
+        """Return the number of blocks of the parts with some file of a mask of shape (files,)."""
+        return sum(blocks for places, blocks, _ in self.parts if files[places].any())
+
+    def bytes_of(self, files: np.ndarray, columns: frozenset[str] | None) -> int:
+        """Return the bytes of the parts with some file of a mask of shape (files,).
+
+        Args:
+            files: The mask.
+            columns: The columns of the table whose bytes count; None is all of them.
+        """
+        return sum(
+            int(bytes_read(summary, columns).sum())
+            for places, _, summary in self.parts
+            if files[places].any()
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -27,6 +74,8 @@ class ScanSet:
         file_of_block: The index of each block's file in the table's files; shape (blocks,).
         unknown_files: True for the files that are read without a known block; shape (files,).
         chosen_files: True for the files that may be read; shape (files,); None where all may.
+        summarized: The files of which no block is here, because the scan's own filter excludes all.
+        keeps_summarized: True while these are still to be read.
     """
 
     metadata: pa.Table
@@ -36,6 +85,8 @@ class ScanSet:
     file_of_block: np.ndarray
     unknown_files: np.ndarray
     chosen_files: np.ndarray | None = None
+    summarized: SummarizedFiles
+    keeps_summarized: bool = True
 
     def __post_init__(self) -> None:
         for mask in (self.verdicts, self.keep, self.file_of_block, self.unknown_files):
@@ -72,7 +123,15 @@ class ScanSet:
         """True for the files that are still to be read; shape (files,)."""
         kept = self.unknown_files.copy()
         kept[self.file_of_block[self.keep]] = True
+        if self.keeps_summarized:
+            kept |= self.summarized.mask
         return kept if self.chosen_files is None else kept & self.chosen_files
+
+    @property
+    def removed_blocks(self) -> int:
+        """The number of blocks that are not to be read."""
+        summarized = 0 if self.keeps_summarized else self.summarized.blocks_of(self.summarized.mask)
+        return int((~self.keep).sum()) + summarized
 
     def bytes_of(self, blocks: np.ndarray) -> int:
         """Return the compressed bytes of some blocks, a mask of shape (blocks,)."""
@@ -85,6 +144,10 @@ class ScanSet:
     def with_blocks(self, needed: np.ndarray) -> "ScanSet":
         """Return the scan set without the blocks that a mask of shape (blocks,) excludes."""
         return replace(self, keep=self.keep & needed)
+
+    def without_excluded(self) -> "ScanSet":
+        """Return the scan set without the blocks that the scan's own filter excludes."""
+        return replace(self, keep=self.keep & (self.verdicts != Match.NONE), keeps_summarized=False)
 
     def with_files(self, files: np.ndarray) -> "ScanSet":
         """Return the scan set of those files alone that a mask of shape (files,) chooses."""
@@ -101,4 +164,4 @@ class ScanSet:
 
     def with_all_blocks(self) -> "ScanSet":
         """Return the scan set from which no technique has excluded a block yet."""
-        return replace(self, keep=np.ones(len(self.keep), bool), chosen_files=None)
+        return replace(self, keep=np.ones(len(self.keep), bool), chosen_files=None, keeps_summarized=True)

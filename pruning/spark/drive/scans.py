@@ -1,6 +1,6 @@
 """One scan of a query, which one technique after another narrows."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from pruning.expressions.types import BOOLEAN
 from pruning.metadata.files.listing import Stamp
 from pruning.metadata.files.locations import to_uri
 from pruning.metadata.files.table_formats import table_format_notes
+from pruning.metadata.store.collecting import BlocksRead
 from pruning.metadata.table.partial import (
     noted_columns,
     unread_columns,
@@ -26,11 +27,12 @@ from pruning.metadata.table.schema import columns_only
 from pruning.rules.sets.truths import Match, match_codes
 from pruning.spark.catalyst.clock import with_clock
 from pruning.spark.catalyst.leaves import PlanLeaf, Unsettled
+from pruning.spark.drive.block_reading import NeededBlocks, needed_blocks
 from pruning.spark.drive.filter_technique import CatalystPredicate, catalyst_predicate, filter_verdicts
 from pruning.spark.drive.pushdown import with_range_filters
-from pruning.spark.drive.range_filters import RangeFilter, range_filters
+from pruning.spark.drive.range_filters import RangeFilter, range_filters_of_files
 from pruning.spark.drive.report import Removal, ScanReport, readable
-from pruning.spark.drive.scan_sets import ScanSet
+from pruning.spark.drive.scan_sets import ScanSet, SummarizedFiles
 from pruning.spark.jvm.gateway import Java, simple_name
 from pruning.spark.lake.matching import matching_columns
 from pruning.spark.lake.nested import leaf_types
@@ -48,14 +50,11 @@ from pruning.verdicts.bounding import key_bounds
 from pruning.verdicts.classification import classify_blocks
 from pruning.verdicts.densities import densities
 
-# Reads the block metadata of files with the given sizes and times, and of some of their columns or more. It
-# also returns a sentence about each file that could not be read.
+# Reads the block metadata of files with the given sizes and times, and of some of their columns or more; of a
+# large table, of the blocks that are needed.
 MetadataReader = Callable[
-    [tuple[str, ...], tuple[Stamp, ...], frozenset[str]], tuple[pa.Table, dict[str, str]]
+    [tuple[str, ...], tuple[Stamp, ...], frozenset[str], NeededBlocks | None], BlocksRead
 ]
-
-# The fields of block metadata that range filters are made from.
-_RANGED = ["file", "row_count", "columns"]
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -126,14 +125,18 @@ class TableScan:
         if self.scan_set is None:
             predicate = self.own_filter.predicate
             needed = self.keys.union(map(top_column, leaf_names(predicate)), self.columns_read or ())
-            metadata, failures = self.read_metadata(self.table.files, self._stamps(), needed)
-            metadata = matching_columns(metadata, leaf_types(self.table.data_columns))
+            types = leaf_types(self.table.data_columns)
+            question = needed_blocks(predicate, types) if self.is_filtered else None
+            blocks = self.read_metadata(self.table.files, self._stamps(), needed, question)
+            metadata, failures = blocks.metadata, blocks.failures
+            metadata = matching_columns(metadata, types)
             metadata = with_partition_values(metadata, predicate, self.table)
             metadata = with_clock(metadata, predicate, self.table.data_columns)
             names = pa.array(self.table.files, pa.string())
             file_of_block: np.ndarray = pc.index_in(metadata.column("file"), value_set=names).to_numpy()
             is_unknown = np.array([name in failures for name in self.table.files], bool)
-            is_unknown |= ~np.isin(np.arange(len(is_unknown)), file_of_block)
+            summarized = SummarizedFiles.of(blocks.excluded, self.table.files)
+            is_unknown |= ~np.isin(np.arange(len(is_unknown)), file_of_block) & ~summarized.mask
             self.scan_set = ScanSet(
                 metadata=metadata,
                 failures=failures,
@@ -141,6 +144,7 @@ class TableScan:
                 keep=np.ones(metadata.num_rows, bool),
                 file_of_block=file_of_block,
                 unknown_files=is_unknown,
+                summarized=summarized,
             )
             self.notes += [f"read in full: {sentence}" for sentence in failures.values()]
         return self.scan_set
@@ -185,7 +189,7 @@ class TableScan:
         elif self.table.files:
             scan_set, sql = self.read_scan_set(), to_sql(self.own_filter.predicate)
             self.decline("filter", f"each row group may hold a row with {readable(sql)}")
-            self._shrink("filter", sql, scan_set.with_blocks(scan_set.verdicts != Match.NONE))
+            self._shrink("filter", sql, scan_set.without_excluded())
 
     def decline(self, technique: str, reason: str) -> None:
         """Note why a technique excludes nothing; the report shows it where nothing was excluded at all."""
@@ -259,7 +263,7 @@ class TableScan:
                     technique=removals[0].technique,
                     predicate=" and ".join(removal.predicate for removal in removals),
                     files=removed_count,
-                    blocks=int((~self.scan_set.keep).sum()),
+                    blocks=self.scan_set.removed_blocks,
                 )
             )
         self.notes.append(
@@ -312,18 +316,27 @@ class TableScan:
         unread = unread_columns(metadata, names).difference(self.table.partition_columns)
         if not unread:
             return metadata
-        more, _ = self.read_metadata(self.table.files, self._stamps(), unread)
+        more = self.read_metadata(*self._files_in_memory(), unread, None).metadata
         more = matching_columns(more, leaf_types(self.table.data_columns))
         united = with_more_columns(metadata, more)
         if united is not None:
             return united
         return with_columns_read(metadata, (noted_columns(metadata) or frozenset()) | unread)
 
+    def _files_in_memory(self) -> tuple[tuple[str, ...], tuple[Stamp, ...]]:
+        """Return the files whose blocks are in the scan set, or that have none, and their stamps."""
+        files, stamps = self.table.files, self._stamps()
+        out = self.read_scan_set().summarized.mask
+        if not out.any():
+            return files, stamps
+        places = np.flatnonzero(~out).tolist()
+        return tuple(files[place] for place in places), tuple(stamps[place] for place in places)
+
     def _shrink(self, technique: str, because: str, smaller: ScanSet) -> None:
         """Replace the scan set by a smaller one, and record the difference as the technique's removal."""
         larger = self.read_scan_set()
         files = int(larger.kept_files.sum() - smaller.kept_files.sum())
-        blocks = int(larger.keep.sum() - smaller.keep.sum())
+        blocks = smaller.removed_blocks - larger.removed_blocks
         self.scan_set = smaller
         if files or blocks:
             self.removals.append(Removal(technique=technique, predicate=because, files=files, blocks=blocks))
@@ -334,29 +347,12 @@ class TableScan:
         # such as those with NULL.
         if self.is_shared or self.scan_set is None or self.scan_set.failures or not self.removals:
             return []
-        metadata, predicate = self.scan_set.metadata, self.own_filter.predicate
+        predicate = self.own_filter.predicate
         if self.needed_conditions:
             predicate = And((predicate, *self.needed_conditions))
-        inside = pc.is_in(metadata.column("file"), value_set=pa.array(files, pa.string()))
-        metadata = columns_only(metadata, columns(predicate)).select(_RANGED).filter(inside)
-        # A file without blocks in the metadata may hold anything, so no range is known to cover it.
-        if len(metadata.column("file").unique()) < len(files):
-            return []
-        keep = pa.array(self.scan_set.keep).filter(inside.combine_chunks())
-        return range_filters(predicate, metadata, keep, self.table.data_columns)
-
-
-def complete_scan_sets(scans: Iterable[TableScan | None]) -> list[ScanSet] | None:
-    """Return the scan set of each scan; None if one is not of a Parquet table or lacks a footer.
-
-    No footer is read after the first such scan.
-    """
-    scan_sets = []
-    for scan in scans:
-        if scan is None or not scan.read_scan_set().is_complete:
-            return None
-        scan_sets.append(scan.read_scan_set())
-    return scan_sets
+        return range_filters_of_files(
+            predicate, self.scan_set.metadata, self.scan_set.keep, files, self.table.data_columns
+        )
 
 
 def open_scan(

@@ -14,9 +14,9 @@ from pruning.expressions.types import Value
 from pruning.rules.interpreters.arrow.interpreter import lane_type
 from pruning.rules.interpreters.arrow.kernels import reinterpret
 from pruning.spark.drive.materials import Rows, expression_values
-from pruning.spark.drive.queries import Query
+from pruning.spark.drive.queries import Query, complete_scan_sets
 from pruning.spark.drive.repeating import has_repeatable_keys
-from pruning.spark.drive.scans import TableScan, complete_scan_sets
+from pruning.spark.drive.scans import TableScan
 from pruning.spark.jvm.gateway import Java, first_line, jvm, sequence, singleton
 from pruning.techniques.plan.reachability import KeyPath, key_paths
 from pruning.techniques.plan.sites import TopKSite

@@ -15,7 +15,6 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import unquote
 
-import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -24,7 +23,8 @@ from pruning.errors import InputError
 from pruning.metadata.files.listing import ListedFile, Listing, Stamp
 from pruning.metadata.files.locations import table_directory
 from pruning.metadata.footers.footer import TRAILER_BYTES, footer_length
-from pruning.metadata.store.collecting import changed_files, read_listed_blocks
+from pruning.metadata.store.collecting import BlocksRead, changed_files, read_listed_blocks
+from pruning.metadata.store.searching import Question
 from pruning.metadata.table.reading import ReadResult, shards_of_footers
 from pruning.spark.jvm.gateway import Java, first_line, jvm
 
@@ -45,8 +45,9 @@ def read_hadoop_blocks(
     paths: Sequence[str],
     stamps: Sequence[Stamp],
     columns: frozenset[str] | None = None,
-) -> tuple[pa.Table, dict[str, str]]:
-    """Return the block metadata of files that Spark lists, and a sentence about each that cannot be read.
+    question: Question | None = None,
+) -> BlocksRead:
+    """Return the block metadata of files that Spark lists.
 
     The metadata is kept in the directory that the environment variable `SKIPPROOF_METADATA` names, if any.
 
@@ -55,6 +56,7 @@ def read_hadoop_blocks(
         paths: The files as Spark lists them, with URI escapes.
         stamps: Their sizes and times in that listing. A file that has changed since is not read.
         columns: The top-level columns that are needed; None for all.
+        question: As for `pruning.metadata.store.collecting.read_blocks`.
     """
     hadoop = HadoopFiles(spark)
     looked_us = time.time_ns() // 1_000
@@ -73,8 +75,10 @@ def read_hadoop_blocks(
     listed_files = tuple(listed for listed, _ in present if listed.file not in failures)
     parent = table_directory([listed.path for listed in listed_files])
     listing = Listing(listed_files, parent, looked_us=looked_us)
-    metadata, unreadable = read_listed_blocks(listing, read=hadoop.read_footers, columns=columns)
-    return metadata, failures | unreadable
+    blocks = read_listed_blocks(
+        listing, read=hadoop.read_footers, columns=columns, question=question, spark=spark
+    )
+    return blocks._replace(failures=failures | blocks.failures)
 
 
 def _listed_file(path: str, status: Stamp) -> ListedFile:

@@ -86,7 +86,7 @@ def test_the_first_unreadable_file_is_named(tmp_path: Path) -> None:
     bad.write_text("no")
     with pytest.raises(InputError, match=f"^{bad}: "):
         collect(tmp_path, cache=False)
-    table, failures = read_blocks([str(bad), good])
+    table, failures, _ = read_blocks([str(bad), good])
     assert table["file"].to_pylist() == [good]
     assert list(failures) == [str(bad)]
 
@@ -169,8 +169,8 @@ def test_spark_and_threads_read_the_same(tmp_path: Path, spark: Any, monkeypatch
     jobs = []
     job = reading._read_in_spark
     monkeypatch.setattr(reading, "_read_in_spark", lambda *args: jobs.append(job(*args)) or jobs[-1])
-    table, failures = read_blocks([*files, str(bad)], spark=spark)
-    expected, expected_failures = read_blocks([*files, str(bad)])
+    table, failures, _ = read_blocks([*files, str(bad)], spark=spark)
+    expected, expected_failures, _ = read_blocks([*files, str(bad)])
     assert len(jobs) == 1
     assert table.equals(expected)
     assert failures == expected_failures

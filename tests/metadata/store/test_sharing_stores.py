@@ -189,7 +189,7 @@ def test_a_query_of_one_partition_uses_the_cache_of_the_table(table: Path, reads
     reads.clear()
     for paths in (table / "part=1", table / "part=1" / "1.parquet"):
         assert "memberships" in collect(paths).schema.names
-    known, failures = read_blocks([f"{table}/part=2/2.parquet"])
+    known, failures, _ = read_blocks([f"{table}/part=2/2.parquet"])
     assert (known.num_rows, failures, reads) == (1, {}, [])
     pq.write_table(pa.table({"x": [5, 6]}), table / "part=1" / "1.parquet")
     collect(table / "part=1")

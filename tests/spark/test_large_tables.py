@@ -1,0 +1,160 @@
+"""SEARCH-1 in queries: of a large table, whose metadata is searched group by group, `prune` says the same."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import pruning
+from pruning.expressions.trees import Column, Compare, Comparison, Literal
+from pruning.expressions.types import LONG
+from pruning.metadata.store import contents, searching
+from pruning.metadata.store.collecting import read_blocks
+from pruning.metadata.store.store import BLOCKS_LOADED_VARIABLE
+from pruning.spark.drive.block_reading import needed_blocks
+
+FILES, BLOCKS = 12, 3
+
+
+@pytest.fixture
+def lake(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two tables of twelve files, in groups of two; `a` ascends over them, `b` and `c` do not."""
+    monkeypatch.setattr(contents, "GROUP_BLOCKS", 2 * BLOCKS)
+    for table in ("t", "u"):
+        folder = tmp_path / table
+        folder.mkdir()
+        for number in range(FILES):
+            rows = range(number * 10, number * 10 + BLOCKS)
+            columns = {
+                "a": list(rows),
+                "b": [row * 7 % 31 for row in rows],
+                "c": [None if row % 3 else row * 0.5 for row in rows],
+                "unit": ["feet" if number % 4 else "metres" for _ in rows],
+            }
+            pq.write_table(pa.table(columns), folder / f"{number:02}.parquet", row_group_size=1)
+        pruning.collect(folder)
+        spark.read.parquet(str(folder)).createOrReplaceTempView(table)
+    return tmp_path
+
+
+@pytest.fixture
+def excluded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of blocks that searches have excluded; every table counts as large."""
+    counts: list[int] = []
+
+    def record(*arguments: Any, **options: Any) -> Any:
+        result = search(*arguments, **options)
+        counts.append(sum(part.blocks for part in result.excluded))
+        return result
+
+    search = searching.search_packs
+    monkeypatch.setattr("pruning.metadata.store.collecting.search_packs", record)
+    monkeypatch.setenv(BLOCKS_LOADED_VARIABLE, "0")
+    return counts
+
+
+QUERIES = {
+    "SELECT * FROM t WHERE a BETWEEN 33 AND 52": True,
+    "SELECT count(*) FROM t WHERE a > 1000": True,
+    "SELECT b FROM t WHERE IF(unit = 'feet', a * 2, a) > 205": True,
+    "SELECT a FROM t WHERE b = 5": False,
+    "SELECT * FROM t WHERE c IS NULL AND a < 20": True,
+    "SELECT * FROM t WHERE a > 40 LIMIT 2": True,
+    "SELECT * FROM t WHERE a > 40 ORDER BY b DESC LIMIT 2": True,
+    "SELECT * FROM t WHERE a > 40 ORDER BY c LIMIT 1": True,
+    "SELECT t.b, u.c FROM t JOIN u ON t.a = u.a WHERE t.a < 15": True,
+    "SELECT t.a FROM t LEFT JOIN u ON t.b = u.b AND u.a < 15 WHERE t.a > 90": True,
+    "SELECT x.a FROM t x JOIN t y ON x.b = y.b WHERE x.a < 15 AND y.a > 100": True,
+    "SELECT a FROM t WHERE a < 15 UNION ALL SELECT b FROM t WHERE a > 90": True,
+    "SELECT a FROM t WHERE a < 15 AND b IN (SELECT b FROM u WHERE a > 90)": True,
+    "SELECT sum(b) FROM t WHERE a IN (3, 111)": False,
+    "SELECT max(a) FROM t": False,
+}
+
+
+@pytest.mark.parametrize(("sql", "excludes"), QUERIES.items())
+def test_reports_and_rows_are_those_of_a_table_in_memory(
+    spark: Any, lake: Path, request: pytest.FixtureRequest, sql: str, *, excludes: bool
+) -> None:
+    """Files, blocks and bytes are counted alike; a few searches must exclude something."""
+    df = spark.sql(sql)
+    expected = sorted(map(str, pruning.prune(df).collect()))
+    loaded = pruning.explain(df).to_dict()
+    counts = request.getfixturevalue("excluded")
+    searched = pruning.explain(df).to_dict()
+    for report in (loaded, searched):
+        report.pop("jobs")
+    assert searched == loaded
+    assert sorted(map(str, pruning.prune(df).collect())) == expected
+    assert len(expected) == df.count()
+    assert any(counts) or not excludes
+
+
+def test_files_that_other_parts_of_a_query_read_count_as_read(
+    spark: Any, lake: Path, excluded: list[int]
+) -> None:
+    """A cached leaf is read by two scans, of which one needs what the other excludes."""
+    frame = spark.table("t")
+    union = frame.filter("a < 15").select("a").union(frame.filter("a > 90").select("a"))
+    joined = frame.filter("a < 15").join(frame.filter("a > 90"), "b")
+    for df in (union, joined):
+        assert sorted(map(str, pruning.prune(df).collect())) == sorted(map(str, df.collect()))
+    assert any(excluded)
+
+
+def test_columns_that_are_asked_for_later_are_read_of_the_files_left(
+    spark: Any, lake: Path, excluded: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files: list[int] = []
+    read = read_blocks
+
+    def record(names: Any, **options: Any) -> Any:
+        files.append(len(names))
+        return read(names, **options)
+
+    monkeypatch.setattr("pruning.spark.drive.block_reading.read_blocks", record)
+    monkeypatch.setattr("pruning.spark.drive.pruning.key_columns", _no_keys)
+    df = spark.sql("SELECT * FROM t WHERE a > 90 ORDER BY b LIMIT 1")
+    assert pruning.prune(df).collect() == df.collect()
+    assert files == [FILES, 3]
+    assert any(excluded)
+
+
+def _no_keys(tree: Any) -> Any:
+    from pruning.expressions.plans import scans
+
+    return {scan: frozenset() for scan in scans(tree)}
+
+
+class _Failing:
+    """A session whose jobs fail."""
+
+    @property
+    def sparkContext(self) -> Any:
+        raise RuntimeError("no executor")
+
+
+def test_tasks_search_very_large_tables(
+    spark: Any,
+    lake: Path,
+    excluded: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """And threads do where a job fails."""
+    monkeypatch.setattr(searching, "SPARK_BLOCKS_MIN", 0)
+    monkeypatch.setattr(searching, "_BATCH_BLOCKS", 2 * BLOCKS)
+    question = needed_blocks(
+        Compare(Comparison.EQUAL, Column("b", LONG), Literal(5, LONG)), {"a": LONG, "b": LONG}
+    )
+    files = [str(lake / "t" / f"{number:02}.parquet") for number in range(FILES)]
+    search: Callable[..., Any] = lambda session: read_blocks(files, question=question, spark=session)  # noqa: E731
+    here, there = search(None), search(spark)
+    assert there.metadata.equals(here.metadata)
+    assert not caplog.records
+    assert excluded[0] == excluded[1] > 0
+    assert search(_Failing()).metadata.equals(here.metadata)
+    assert "searching by Spark failed (RuntimeError)" in caplog.text
