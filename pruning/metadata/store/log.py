@@ -10,7 +10,7 @@ import functools
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -160,7 +160,7 @@ def _change_record(change: Change) -> dict[str, Any]:
     return {
         "looked_us": change.looked_us,
         "complete": change.complete,
-        "added": change.added,
+        "added": _columns(change.added),
         "removed": change.removed,
     }
 
@@ -177,7 +177,7 @@ def _change(record: dict[str, Any]) -> Change:
 def _history_record(history: History) -> dict[str, Any]:
     return {
         "looked_us": history.looked_us,
-        "files": list(history.files.values()),
+        "files": _columns(history.files.values()),
         "former": history.former,
         "complete_us": history.complete_us,
         "begin_us": history.begin_us,
@@ -197,7 +197,14 @@ def _history(record: dict[str, Any]) -> History:
     )
 
 
-def _kept_files(record: list[Any]) -> Iterator[KeptFile]:
-    # JSON has a named tuple as a list of its fields.
-    for path, (size_bytes, modified_ns), created_us, pack, row in record:
-        yield KeptFile(path, (size_bytes, modified_ns), created_us, pack, row)
+def _columns(files: Iterable[KeptFile]) -> list[list[Any]]:
+    """Return kept files as a list for each field, which JSON reads faster than a list for each file."""
+    flat = [(file.path, *file.stamp, file.created_us, file.pack, file.row) for file in files]
+    return [list(column) for column in zip(*flat, strict=True)]
+
+
+def _kept_files(columns: list[list[Any]]) -> Iterator[KeptFile]:
+    if not columns:
+        return iter(())
+    paths, sizes, times, *others = columns
+    return map(KeptFile._make, zip(paths, zip(sizes, times, strict=True), *others, strict=True))

@@ -23,6 +23,8 @@ _MAGIC = b"SKIPPK02"
 # The sizes of the directory, compressed and not, its digest, and the magic.
 _END = struct.Struct("<II8s8s")
 _DIGEST_BYTES = 8
+# The directory begins with the number of sections, and two sizes of each.
+_COUNT = struct.Struct("<I")
 # The first read is so long, and fetches the directory of a small pack too.
 _TAIL_BYTES = 4096
 _CODEC = "zstd"
@@ -47,13 +49,13 @@ def pack_pieces(notes: Mapping[str, Any], sections: Mapping[str, bytes]) -> list
 
     Args:
         notes: Values that JSON can hold, which are read with the directory.
-        sections: The bytes of each section by its name.
+        sections: The bytes of each section by its name, which has no line break.
     """
     packed = {name: _compress(raw) for name, raw in sections.items()}
-    sizes = [list(sections), [len(data) for data in packed.values()], [len(raw) for raw in sections.values()]]
+    sizes = [len(data) for data in packed.values()] + [len(raw) for raw in sections.values()]
     digests = b"".join(_digest(data) for data in packed.values())
-    described = json.dumps({"notes": notes, "sections": sizes}, separators=(",", ":")).encode()
-    directory = struct.pack("<I", len(digests)) + digests + described
+    described = json.dumps({"notes": notes, "names": "\n".join(sections)}, separators=(",", ":")).encode()
+    directory = _COUNT.pack(len(sections)) + struct.pack(f"<{len(sizes)}Q", *sizes) + digests + described
     data = _compress(directory)
     sizes_of_directory = len(data), len(directory)
     return [
@@ -95,13 +97,14 @@ class Pack:
         if _end_digest(data, length, raw_length) != digest:
             raise _change_error(path)
         directory = _decompress(data, raw_length)
-        (digests_size,) = struct.unpack_from("<I", directory)
-        digests = directory[4 : 4 + digests_size]
-        described = json.loads(directory[4 + digests_size :])
+        (count,) = _COUNT.unpack_from(directory)
+        sizes = struct.unpack_from(f"<{2 * count}Q", directory, _COUNT.size)
+        packed_sizes, self._raw_sizes = sizes[:count], sizes[count:]
+        start = _COUNT.size + 16 * count
+        self._digests = directory[start : start + _DIGEST_BYTES * count]
+        described = json.loads(directory[start + _DIGEST_BYTES * count :])
         self.notes: Mapping[str, Any] = described["notes"]
-        self._digests = digests
-        names, packed_sizes, self._raw_sizes = described["sections"]
-        self._places = {name: place for place, name in enumerate(names)}
+        self._places = {name: place for place, name in enumerate(described["names"].split("\n"))}
         # A section ends where the next one begins.
         self._begins = [0, *accumulate(packed_sizes)]
 

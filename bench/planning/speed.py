@@ -1,6 +1,6 @@
 """Measure the planning of predicates over the metadata of millions of blocks, against other ways.
 
-    python bench/planning_speed.py [--blocks N] [--rounds N] [--files N]
+    python bench/planning/speed.py [--blocks N] [--rounds N] [--files N]
 
 Each figure is the median over rounds in which every contestant runs once, in turn, so that a slow
 moment of the machine meets them all. All run on one thread, and processor time is what is counted:
@@ -19,7 +19,7 @@ from collections.abc import Callable
 import duckdb
 import numpy as np
 import pyarrow as pa
-from planning_metadata import (
+from known_blocks import (
     ICEBERG_SCHEMA,
     VALUES,
     A,
@@ -30,9 +30,9 @@ from planning_metadata import (
     data_files,
     in_duckdb,
 )
-from planning_questions import QUESTIONS, Question
 from pyiceberg.expressions.visitors import _InclusiveMetricsEvaluator
 from pyiceberg.manifest import DataFile
+from questions import QUESTIONS, Question
 from rich.console import Console
 from rich.table import Table
 from timing import medians, named_bytes, peak_bytes

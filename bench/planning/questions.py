@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyiceberg.expressions as iceberg
-from planning_metadata import UNIT, VALUES, A, Arrays, B, S
+from known_blocks import UNIT, VALUES, A, Arrays, B, S
 
 from pruning.expressions.trees import (
     And,
