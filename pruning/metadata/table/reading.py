@@ -18,7 +18,8 @@ from pruning.metadata.table.blocks import Shard, make_shards
 
 # Below this many files, starting Spark's tasks costs more than reading the footers here.
 SPARK_FILES_MIN = 1_000
-_FILES_PER_TASK = 250
+# Each task starts anew in Python, which takes as long as reading a few hundred footers.
+_FILES_PER_TASK = 1_000
 # Threads overlap the waiting for storage; more of them would not speed up decoding, which holds the GIL.
 _THREADS = 16
 # The footers of one batch are read side by side; the arrays of a larger one leave the processor's caches.
@@ -160,7 +161,7 @@ def _without_errors(
 
 
 def _read_in_spark(files: list[str], spark: Any) -> ReadResult:
-    tasks = -(-len(files) // _FILES_PER_TASK)
+    tasks = max(spark.sparkContext.defaultParallelism, -(-len(files) // _FILES_PER_TASK))
     answers = spark.sparkContext.parallelize(files, tasks).mapPartitions(_read_partition).collect()
     outcome = ReadResult([], {})
     for parts, failures, footers in answers:
