@@ -14,11 +14,12 @@ import pyarrow.parquet as pq
 from pruning.expressions.types import Kind, Type
 from pruning.metadata.files.locations import locate
 from pruning.metadata.footers.evidence import is_written_by_spark, provenance
-from pruning.metadata.footers.footer import Footer
+from pruning.metadata.footers.footer import Footer, read_footer
 from pruning.metadata.footers.nested import SchemaLeaf
-from pruning.metadata.footers.physical_types import ColumnStorage, Converted, Physical, column_storage
+from pruning.metadata.footers.physical_types import ColumnStorage, Converted, column_storage
 from pruning.metadata.index.buckets import Bucket, bucket_of
 from pruning.metadata.index.encodings import SAME_FROM
+from pruning.metadata.index.int96 import is_int96, is_read_alike
 from pruning.metadata.index.own_filters import BloomFilter, Budget, own_filter
 from pruning.metadata.table.blocks import shards
 from pruning.metadata.table.locators import LOCATORS
@@ -29,6 +30,8 @@ from pruning.metadata.table.structs import field_of
 # a filter as soon as it has been read.
 DISTINCT_MAX = 65_536
 _NARROW_BITS = 32
+# The number of files whose columns are named in an error about a missing column.
+_NAMING_FILES = 20
 _NARROW = frozenset({Converted.INT_8, Converted.INT_16, Converted.UINT_8, Converted.UINT_16})
 
 
@@ -73,14 +76,20 @@ class IndexableColumn:
 def indexable_columns(footer: Footer, names: Sequence[str] | None) -> dict[str, IndexableColumn]:
     """Return the columns of a file that can be indexed, among those named or among all."""
     columns = {}
+    by_spark = is_written_by_spark(footer)
     for leaf in footer.leaves:
         storage = column_storage(leaf.element)
-        # Arrow reads INT96 as nanoseconds, which overflow.
-        if not leaf.is_flat or storage is None or leaf.element.type == Physical.INT96:
+        # Only of what Spark wrote is it certain how INT96 is read.
+        if not leaf.is_flat or storage is None or (is_int96(leaf) and not by_spark):
             continue
         if names is None or leaf.name in names:
             columns[leaf.name] = IndexableColumn(leaf, storage)
     return columns
+
+
+def indexable_names(files: Sequence[str]) -> list[str]:
+    """Return the columns that can be indexed in the first of some files, sorted; for an error's text."""
+    return sorted({name for file in files[:_NAMING_FILES] for name in indexable_columns(read_footer(file), None)})
 
 
 def locators_and_bounds(
@@ -139,11 +148,13 @@ def row_group_columns(
     `row_group_values`.
     """
     by_spark = is_written_by_spark(footer)
+    of_int96 = [name for name, column in columns.items() if is_int96(column.leaf)]
     system, path = locate(file)
     with (
         system.open_input_file(path) as handle,
         pq.ParquetFile(handle, coerce_int96_timestamp_unit="us") as reader,
     ):
+        in_millis = pq.ParquetFile(handle, metadata=reader.metadata, coerce_int96_timestamp_unit="ms")
         for ordinal, group in enumerate(footer.row_groups):
             rows = reader.read_row_group(ordinal, columns=list(columns), use_threads=False)
             certain: dict[str, pa.ChunkedArray] = {}
@@ -152,6 +163,11 @@ def row_group_columns(
                 places = rows.schema.get_all_field_indices(name)
                 if inside and len(places) == 1 and rows.num_rows == group.row_count:
                     certain[name] = rows.column(places[0])
+            if of_int96:
+                millis = in_millis.read_row_group(ordinal, columns=of_int96, use_threads=False)
+                for name in certain.keys() & of_int96:
+                    if not is_read_alike(millis.column(name)):
+                        del certain[name]
             yield certain
 
 

@@ -12,8 +12,7 @@ import pyarrow as pa
 from pruning.arguments import check_flag, check_number, check_sequence, check_texts
 from pruning.errors import InputError
 from pruning.metadata.files.listing import ListedFile, Listing, Paths, list_files, listings_by_place
-from pruning.metadata.footers.footer import read_footer
-from pruning.metadata.index.block_values import indexable_columns
+from pruning.metadata.index.block_values import indexable_names
 from pruning.metadata.index.child_processes import file_batches, read_in_processes
 from pruning.metadata.index.indexed_files import UnfittingBlocks, unfitting_columns
 from pruning.metadata.index.own_filters import BITS_MAX, BITS_WANTED, BYTES_MAX, BYTES_PER_BLOCK, Budget
@@ -27,8 +26,6 @@ from pruning.metadata.table.structs import field_of, whole
 
 # The module that child processes run.
 _CHILD = "pruning.metadata.index.indexed_files"
-# The number of files whose columns are named in an error about a missing column.
-_NAMING_FILES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,17 +205,11 @@ def _check_outcome(
         if name not in indexed_names:
             raise InputError(
                 f"Column {name!r} is in no file as one that can be indexed; "
-                f"there are {_indexable_names(outcome)}"
+                f"there are {indexable_names([file for part in outcome.shards for file in part.files])}"
             )
     for names in points:
         if not any(point.names == tuple(names) for point in _point_reports(outcome)):
             raise InputError(f"No file has {names[0]!r} and {names[1]!r} as two columns of doubles")
-
-
-def _indexable_names(outcome: ReadResult) -> list[str]:
-    """Return the columns that can be indexed in the first of the files."""
-    some = [part.files[0] for part in outcome.shards][:_NAMING_FILES]
-    return sorted({name for file in some for name in indexable_columns(read_footer(file), None)})
 
 
 def _store(listing: Listing, shards: list[Shard]) -> None:

@@ -13,12 +13,14 @@ from pruning.errors import InputError, SkippedFileWarning
 from pruning.metadata.files.listing import ListedFile, Listing, Paths, Stamp, list_files
 from pruning.metadata.files.table_formats import table_format_notes
 from pruning.metadata.footers.footer import is_parquet
+from pruning.metadata.store.measured_packs import MeasuredPacks, measured_packs, measured_shards
 from pruning.metadata.store.past import files_as_of
 from pruning.metadata.store.recording import record_look
 from pruning.metadata.store.store import NO_STORE, Store, check_kept, kept_shards, open_store
 from pruning.metadata.table import cache as cached_index
 from pruning.metadata.table import points
 from pruning.metadata.table.blocks import Shard, unite
+from pruning.metadata.table.measured import attach_measured
 from pruning.metadata.table.memberships import attach
 from pruning.metadata.table.partial import with_columns_read
 from pruning.metadata.table.reading import ReadResult, read_footers
@@ -48,7 +50,8 @@ def collect(
             at the last time until then when the whole directory was collected; `paths` is that directory.
     Returns:
         A table as `pruning.metadata.table.schema` describes, with the memberships that `pruning.index`
-        stored beside the data, if `cache` and the files have not changed since. `file` is the path as it
+        and the statistics that `pruning.backfill` stored beside the data, if `cache` and the files have not
+        changed since. `file` is the path as it
         was given, or the directory as it was given followed by the relative path.
     Raises:
         InputError: an argument is of another type, a path is missing, holds no data, or is not a
@@ -85,7 +88,7 @@ def collect(
             f"{strays[0]}{several}: skipped, because it is no Parquet file", SkippedFileWarning, stacklevel=2
         )
     metadata = unite(shards, [listed.file for listed in listing.files])
-    return _with_stored_index(metadata, listing) if cache else metadata
+    return _with_data_facts(metadata, listing) if cache else metadata
 
 
 def block_metadata(where: Any) -> pa.Table:
@@ -167,12 +170,13 @@ def read_listed_blocks(
         cache: Whether to use and update the kept metadata.
     """
     if cache and len(listing.files) <= _REMEMBERED_FILES_MAX:
-        kept = _kept_metadata(listing, open_store(listing), cached_index.open_cache(listing), columns)
+        index, packs = cached_index.open_cache(listing), measured_packs(listing)
+        kept = _kept_metadata(listing, open_store(listing), index, packs, columns)
         if kept is not None:
             return kept, {}
     shards, outcome = _gather_shards(listing, read=read, cache=cache, verify=False)
     metadata = unite(shards, [listed.file for listed in listing.files])
-    return (_with_stored_index(metadata, listing) if cache else metadata), outcome.failures
+    return (_with_data_facts(metadata, listing) if cache else metadata), outcome.failures
 
 
 def _read_existing(
@@ -212,18 +216,24 @@ def changed_files(listed_files: Sequence[ListedFile], stamps: Sequence[Stamp]) -
 
 @functools.lru_cache(maxsize=_REMEMBERED_MAX)
 def _kept_metadata(
-    listing: Listing, store: Store, index: cached_index.Cache, columns: frozenset[str] | None
+    listing: Listing,
+    store: Store,
+    index: cached_index.Cache,
+    packs: MeasuredPacks,
+    columns: frozenset[str] | None,
 ) -> pa.Table | None:
     """Return the metadata of the listed files from the store; None if that of some file is not kept."""
     shards = kept_shards(store, listing, columns)
     if {file for part in shards for file in part.files} != {listed.file for listed in listing.files}:
         return None
     united = with_columns_read(unite(shards, [listed.file for listed in listing.files]), columns)
+    united = attach_measured(united, measured_shards(packs, listing, columns))
     return _attach_index(united, index, listing)
 
 
-def _with_stored_index(metadata: pa.Table, listing: Listing) -> pa.Table:
-    """Return the metadata with the entries of the index beside the data that are still valid."""
+def _with_data_facts(metadata: pa.Table, listing: Listing) -> pa.Table:
+    """Return the metadata with what was measured, and the entries of the index, that are still valid."""
+    metadata = attach_measured(metadata, measured_shards(measured_packs(listing), listing))
     return _attach_index(metadata, cached_index.open_cache(listing), listing)
 
 

@@ -6,7 +6,7 @@ package, with a section per column, so that a query reads the columns that it na
 from the footers, so its format needs no compatibility.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -39,11 +39,12 @@ def footers_in(pack: Pack) -> list[bytes]:
     return footers
 
 
-def block_pieces(shards: Iterable[Shard]) -> list[bytes]:
+def block_pieces(shards: Iterable[Shard], notes: Mapping[str, Any] | None = None) -> list[bytes]:
     """Return the content of a pack of blocks.
 
     Args:
         shards: The block metadata; a file's name is its row in decimal digits.
+        notes: What else to note in the pack, values that JSON can hold.
     """
     described: list[dict[str, Any]] = []
     sections: dict[str, bytes] = {}
@@ -65,7 +66,7 @@ def block_pieces(shards: Iterable[Shard]) -> list[bytes]:
         for place, field in enumerate(columns.type):
             lanes = pa.Table.from_arrays(columns.field(place).flatten(), schema=pa.schema(list(field.type)))
             sections[f"{number}.{place}"] = _to_bytes(lanes)
-    return pack_pieces({"shards": described}, sections)
+    return pack_pieces({"shards": described, **(notes or {})}, sections)
 
 
 def blocks_in(pack: Pack, columns: Collection[str] | None) -> list[Shard]:
