@@ -134,7 +134,8 @@ def backfill_in_steps(
     targets = [_target(place, part) for part in listings_by_place(listing) for place in places_of(part)[:1]]
     if not targets or not all(target.place.is_writable() for target in targets):
         raise InputError(
-            f"{listing.parent}: statistics cannot be kept beside its files; see that the directory can be written"
+            f"{listing.parent}: statistics cannot be kept beside its files; "
+            "see that the directory can be written"
         )
     for target in targets:
         tidy_measured(target.place, damaged=True)
@@ -277,7 +278,7 @@ def _keep(
     )
     for file in sorted(measured - kept):
         work.failures[file] = (
-            f"{file}: was written while it was read, or a moment before, so that nothing is kept; run it again"
+            f"{file}: was written while it was read, or a moment before, so nothing is kept; run it again"
         )
     for part in outcome.shards:
         work.add(rename(part, {file: file for file in part.files if file in kept}))
@@ -295,9 +296,7 @@ def _kept_files(
         ) from error
 
 
-def _check_work(
-    work: _Work, listing: Listing, columns: Sequence[str] | None, done: Collection[str]
-) -> None:
+def _check_work(work: _Work, listing: Listing, columns: Sequence[str] | None, done: Collection[str]) -> None:
     if work.failures and not done and len(work.failures) == len({listed.file for listed in listing.files}):
         raise InputError(next(iter(work.failures.values())))
     names = {name for name, _ in work.columns}

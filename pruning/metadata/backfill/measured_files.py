@@ -52,7 +52,9 @@ def _measure_file(file: str, columns: Sequence[str] | None) -> Shard:
     types = {name: column.storage.type for name, column in measurable.items()}
     structs = [_lanes(measurements[name], type_) for name, type_ in types.items()]
     fields = pa.struct([(name, struct.type) for name, struct in zip(types, structs, strict=True)])
-    return Shard((file,), locators.append_column("columns", make_typed_struct(structs, fields, len(locators))))
+    return Shard(
+        (file,), locators.append_column("columns", make_typed_struct(structs, fields, len(locators)))
+    )
 
 
 def _lanes(measurements: Sequence[Measurement | None], type_: Type) -> pa.StructArray:

@@ -62,12 +62,13 @@ def measure(column: pa.ChunkedArray, type_: Type, *, rebased: bool) -> Measureme
 
 
 def _extremes(values: pa.Array, type_: Type) -> tuple[Any, Any]:
-    """Return the least and the greatest of values; None if there are none. Texts are ordered by their bytes."""
+    """Return the least and the greatest of values, texts by their bytes; None if there are none."""
     ordered = values.cast(pa.binary()) if type_.kind is Kind.STRING else values
     extremes = pc.min_max(ordered)
     if type_.kind in BYTES:
         return extremes["min"].as_py(), extremes["max"].as_py()
-    return tuple(side if side.is_valid else None for side in (extremes["min"], extremes["max"]))
+    lower, upper = (side if side.is_valid else None for side in (extremes["min"], extremes["max"]))
+    return lower, upper
 
 
 def shortened_bounds(lower: bytes, upper: bytes, *, is_text: bool) -> tuple[bytes, bytes | None]:

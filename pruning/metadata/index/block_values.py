@@ -89,7 +89,9 @@ def indexable_columns(footer: Footer, names: Sequence[str] | None) -> dict[str, 
 
 def indexable_names(files: Sequence[str]) -> list[str]:
     """Return the columns that can be indexed in the first of some files, sorted; for an error's text."""
-    return sorted({name for file in files[:_NAMING_FILES] for name in indexable_columns(read_footer(file), None)})
+    return sorted(
+        {name for file in files[:_NAMING_FILES] for name in indexable_columns(read_footer(file), None)}
+    )
 
 
 def locators_and_bounds(

@@ -11,11 +11,10 @@ import pyarrow.compute as pc
 
 from pruning.errors import InputError
 from pruning.expressions.types import Type
-from pruning.metadata.footers.footer import Footer, read_footer
+from pruning.metadata.footers.footer import read_footer
 from pruning.metadata.index import bloom
 from pruning.metadata.index.block_values import (
     DistinctValues,
-    IndexableColumn,
     indexable_columns,
     locators_and_bounds,
     row_group_values,

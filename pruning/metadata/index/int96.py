@@ -25,8 +25,9 @@ def is_read_alike(millis: pa.ChunkedArray) -> bool:
     """Tell whether Arrow reads the microseconds that Spark reads, in a file that Spark wrote.
 
     Claim     Where all values are in the range below, both read the same microseconds.
-    Premises  Arrow's milliseconds are (day - 2440588) * 86400000 + nanos / 1000000, of unsigned numbers, which
-              never overflow. Spark writes nanoseconds from 0 up to a day; less only if the day is 0 or less.
+    Premises  Arrow's milliseconds are (day - 2440588) * 86400000 + nanos / 1000000, of unsigned numbers,
+              which never overflow. Spark writes nanoseconds from 0 up to a day; less only if the day is 0
+              or less.
     Proof     (1) The day is below 2^31 and not negative, as the value would exceed the range otherwise.
               (2) If the day were 0, the value would be less than the range, whatever the nanoseconds.
               (3) So the nanoseconds are not negative, and the microseconds do not overflow.

@@ -1,8 +1,8 @@
 """Packs of measured statistics (`NAME.measured`): what was computed from the data of files.
 
 They lie beside the other packs of a store, and each lists its files with their sizes and times. A file's
-statistics are used while these are unchanged, as its footer is. They are facts: a changed line of this package
-does not empty them, unless `VERSION` says that values were read otherwise.
+statistics are used while these are unchanged, as its footer is. They are facts: a changed line of this
+package does not empty them, unless `VERSION` says that values were read otherwise.
 
 A pack is written once. The log knows nothing of them: a reader lists the folder.
 """
@@ -56,9 +56,7 @@ def pack_names(place: Place) -> tuple[str, ...]:
     """Return the names of the measured packs of a place."""
     try:
         return tuple(
-            sorted(
-                name for name in os.listdir(os.path.join(place.folder, FOLDER)) if name.endswith(MEASURED)
-            )
+            sorted(name for name in os.listdir(os.path.join(place.folder, FOLDER)) if name.endswith(MEASURED))
         )
     except OSError:
         return ()

@@ -119,7 +119,9 @@ def _write_pack(place: Place, parts: Iterable[_Part]) -> None:
     for part in parts:
         new = {name: file for name, file in part.files.items() if file not in rows}
         names = {name: str(rows.setdefault(file, len(rows))) for name, file in new.items()}
-        shards += [rename(shard, names) for shard in part.shards if any(file in names for file in shard.files)]
+        shards += [
+            rename(shard, names) for shard in part.shards if any(file in names for file in shard.files)
+        ]
     mode = common_mode(place.mode(file.path) or 0 for file in rows)
     path = pack_path(place, f"{uuid.uuid4().hex}{MEASURED}")
     write_shared(place, path, block_pieces(merge_alike(shards), _notes(list(rows))), mode)
@@ -136,7 +138,7 @@ def _notes(files: Sequence[MeasuredFile]) -> dict[str, Any]:
 
 
 def tidy_measured(place: Place, *, damaged: bool = False) -> None:
-    """Delete the packs that describe no file any more, and let only those read the others who may their files.
+    """Delete the packs that describe no file any more; limit the access to the others to that to their files.
 
     Args:
         place: Where the packs are.

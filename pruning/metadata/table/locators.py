@@ -1,4 +1,4 @@
-"""Locators of blocks: the file, the row group and its number of rows, by which tables of blocks are matched."""
+"""Locators of blocks, by which tables of blocks are matched: file, row group and number of rows."""
 
 import pyarrow as pa
 import pyarrow.compute as pc

@@ -89,7 +89,9 @@ def _widened_lanes(tables: Sequence[pa.Table], name: str, bound: pa.DataType) ->
     )
     return pa.concat_arrays(
         [
-            make_typed_struct([field_of(part, field.name).cast(field.type) for field in type_], type_, len(part))
+            make_typed_struct(
+                [field_of(part, field.name).cast(field.type) for field in type_], type_, len(part)
+            )
             for part in parts
         ]
     )
