@@ -21,7 +21,9 @@ _measure, _shortened_bounds, _distinct_values = (
 
 def _nan_as_maximum(column: pa.ChunkedArray, type_: Type, *, rebased: bool) -> Any:
     right = _measure(column, type_, rebased=rebased)
-    return replace(right, max=pa.scalar(float("nan"), arrow_type(type_))) if right and right.nan_count else right
+    if right is None or not right.nan_count:
+        return right
+    return replace(right, max=pa.scalar(float("nan"), arrow_type(type_)))
 
 
 def _null_once(column: pa.ChunkedArray, type_: Type, *, rebased: bool) -> Any:
