@@ -9,7 +9,7 @@ fewer rows than a file. Exit status: 0 every bar is met, 1 one is missed.
 
 With `--backfill`, the shares of row groups are printed that filters exclude: of a copy of the fact table
 without statistics, before and after `pruning.backfill`, and of the table as it was written; with a floating
-column `x`, of which every twentieth file has a NaN. The bar is that the copy prunes as the table does, or more.
+column `x`, of which every twentieth file has a NaN. The bar is that the copy excludes no less than the table.
 """
 
 import argparse

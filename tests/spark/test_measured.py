@@ -1,15 +1,17 @@
 """Measured statistics at work: a stripped lake prunes as its twin, and NaN that is counted frees x > c."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from measuring_here import measure_in_process
 
 import pruning
 from oracles.files.counterfactual_files import write_stripped
-from pruning.metadata.backfill import measured_files
+from pruning.metadata.backfill import backfilling
 from pruning.metadata.index import child_processes
 from pruning.spark.drive import range_filters
 
@@ -30,13 +32,10 @@ PREDICATES = (
 
 
 @pytest.fixture(autouse=True)
-def here(monkeypatch: pytest.MonkeyPatch) -> None:
+def here() -> Iterator[None]:
     """Measure in this process."""
-    monkeypatch.setattr(
-        child_processes,
-        "_run_process",
-        lambda module, files, options: measured_files.measure_files(files, **options),
-    )
+    with measure_in_process():
+        yield
 
 
 def rows(start: int) -> pa.Table:
@@ -106,6 +105,32 @@ def test_counted_nan_frees_comparisons_of_floats(
     # Spark alone loses the row with NaN, because its reader goes by bounds.
     values = sorted(str(row.x) for row in pruning.prune(frame).collect())
     assert values == sorted(["nan", *(f"{number}.0" for number in range(851, 999))])
+
+
+def test_the_tasks_of_spark_measure_the_same(
+    spark: Any, lakes: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In several jobs; and where a job fails, processes do the rest."""
+    monkeypatch.setattr(backfilling, "SPARK_FILES_MIN", 1)
+    monkeypatch.setattr(backfilling, "_BATCHES_PER_SLOT", 1)
+    monkeypatch.setattr(child_processes, "_BATCH_FILES", 1)
+    _, stripped = lakes
+    kept = {}
+    for name in ("here", "by tasks", "by failing tasks"):
+        lake = tmp_path / name
+        lake.mkdir()
+        for file in stripped.glob("*.parquet"):
+            (lake / file.name).write_bytes(file.read_bytes())
+        with monkeypatch.context() as patch:
+            if name == "by tasks":
+                patch.setattr(child_processes, "_run_process", None)
+            if name == "by failing tasks":
+                patch.setattr(backfilling, "_measure_in_task", lambda columns, files: 1 / 0)
+            report = pruning.backfill(lake, spark=None if name == "here" else spark)
+        assert (report.files, report.failures) == (5, {})
+        kept[name] = pruning.collect(lake)["columns"].to_pylist()
+    assert kept["here"] == kept["by tasks"] == kept["by failing tasks"]
+    assert kept["here"][0]["i"]["max"] == ROWS // 2 - 1
 
 
 # The rest of this module: what Parquet's reader is told.

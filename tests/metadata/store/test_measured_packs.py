@@ -25,6 +25,7 @@ from pruning.metadata.store import measured_packs, measured_writing
 from pruning.metadata.store.collecting import collect, read_blocks
 from pruning.metadata.store.log import FOLDER
 from pruning.metadata.store.measured_packs import MEASURED
+from pruning.metadata.store.packs import open_pack
 from pruning.metadata.table.measured import DISTINCT
 
 PACKAGE = Path(pruning.__file__).parent
@@ -36,7 +37,7 @@ MEASURING = (
     "metadata/index/block_values.py",
     "metadata/index/int96.py",
 )
-DIGEST = (1, "")
+DIGEST = (1, "0ffb3b94c4aff675")
 BARE = {"write_statistics": False}
 
 
@@ -186,26 +187,41 @@ def test_a_damaged_pack_counts_as_none_and_is_measured_again(lake: Path, place: 
         assert maxima(collect(lake)) == [2, 4, 6, 8]
 
 
-def test_packs_stay_few_and_tell_of_files_that_exist(tmp_path: Path) -> None:
+def test_packs_stay_few_and_tell_of_files_that_exist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small ones are merged, without files that are gone; the statistics stay those of their files."""
-    for number in range(40):
+    monkeypatch.setattr(measured_writing, "PACKS_MAX", 3)
+    for number in range(16):
         write(tmp_path / f"{number:02}.parquet", [number])
         backfill(tmp_path)
-        assert len(packs(tmp_path)) <= measured_writing.PACKS_MAX
-        assert maxima(collect(tmp_path)) == list(range(number + 1))
-    for number in range(40):
-        if number % 10:
+        assert len(packs(tmp_path)) <= 3
+    assert maxima(collect(tmp_path)) == list(range(16))
+    for number in range(16):
+        if number % 5:
             (tmp_path / f"{number:02}.parquet").unlink()
-    for number in range(40, 60):
+    for number in range(16, 24):
         write(tmp_path / f"{number:02}.parquet", [number])
         backfill(tmp_path)
-    kept = [
-        file
-        for pack in packs(tmp_path)
-        for file in measured_packs.files_of(measured_packs.open_pack(str(pack)))
-    ]
-    assert len({file.path for file in kept}) == len(kept) < 60
-    assert maxima(collect(tmp_path)) == [0, 10, 20, 30, *range(40, 60)]
+    opened_packs = [open_pack(str(pack)) for pack in packs(tmp_path)]
+    kept = [file for pack in opened_packs for file in measured_packs.files_of(pack)]
+    assert len({file.path for file in kept}) == len(kept) < 24
+    assert maxima(collect(tmp_path)) == [0, 5, 10, 15, *range(16, 24)]
+
+
+def test_a_merged_pack_that_cannot_be_deleted_does_no_harm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a crash between the two writes: the same is there twice."""
+    monkeypatch.setattr(measured_writing, "PACKS_MAX", 2)
+    with monkeypatch.context() as patch:
+        patch.setattr(measured_writing.os, "unlink", refuse)
+        for number in range(4):
+            write(tmp_path / f"{number}.parquet", [number])
+            backfill(tmp_path)
+    assert len(packs(tmp_path)) == 4
+    assert maxima(collect(tmp_path)) == [0, 1, 2, 3]
+    write(tmp_path / "4.parquet", [4])
+    backfill(tmp_path)
+    assert (len(packs(tmp_path)), maxima(collect(tmp_path))) == (1, [0, 1, 2, 3, 4])
 
 
 def test_merged_rows_that_are_mixed_up_would_be_noticed(
@@ -313,10 +329,10 @@ def test_a_changed_line_of_what_measures_is_noticed() -> None:
 def test_nothing_can_be_kept_of_what_is_not_local_or_not_writable(
     lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Place, "is_writable", lambda place: False)
-    with pytest.raises(InputError, match="cannot be kept beside its files"):
-        backfill(lake)
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(Place, "is_writable", lambda place: False)
+        with pytest.raises(InputError, match="cannot be kept beside its files"):
+            backfill(lake)
     monkeypatch.setattr(backfilling, "keep_measured", refuse)
     with pytest.raises(InputError, match=r"statistics cannot be kept there \(read-only\)"):
         backfill(lake)
