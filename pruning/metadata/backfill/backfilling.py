@@ -14,9 +14,10 @@ from pruning.arguments import check_texts
 from pruning.errors import InputError
 from pruning.metadata.backfill.measured_files import measure_files
 from pruning.metadata.files.listing import ListedFile, Listing, Paths, list_files, listings_by_place
-from pruning.metadata.files.places import Place, places_of
+from pruning.metadata.files.places import Place, make_folder, places_of
 from pruning.metadata.index.block_values import indexable_names
 from pruning.metadata.index.child_processes import file_batches, read_in_processes
+from pruning.metadata.store.log import FOLDER
 from pruning.metadata.store.measured_packs import measured_columns, measured_packs, measured_shards
 from pruning.metadata.store.measured_writing import keep_measured, tidy_measured
 from pruning.metadata.table.blocks import Shard, rename
@@ -131,12 +132,7 @@ def backfill_in_steps(
     listing = list_files(paths)
     if listing.parent is None:
         raise InputError("Statistics are kept beside local files only; name a local path")
-    targets = [_target(place, part) for part in listings_by_place(listing) for place in places_of(part)[:1]]
-    if not targets or not all(target.place.is_writable() for target in targets):
-        raise InputError(
-            f"{listing.parent}: statistics cannot be kept beside its files; "
-            "see that the directory can be written"
-        )
+    targets = _targets(listing)
     for target in targets:
         tidy_measured(target.place, damaged=True)
     files = list({listed.file: listed for listed in listing.files}.values())
@@ -169,8 +165,28 @@ class _Target:
         return replace(self.listing, files=tuple(self.files[name] for name in names))
 
 
-def _target(place: Place, listing: Listing) -> _Target:
-    return _Target(place, listing, {listed.file: listed for listed in listing.files})
+def _targets(listing: Listing) -> list[_Target]:
+    """Return the places to keep statistics in, each once; their folders are made.
+
+    Raises:
+        InputError: nothing can be kept beside the files.
+    """
+    targets: dict[Place, _Target] = {}
+    for part in listings_by_place(listing):
+        for place in places_of(part)[:1]:
+            _make_folder(place)
+            files = {listed.file: listed for listed in part.files}
+            targets.setdefault(place, _Target(place, part, files))
+    if not targets:
+        raise InputError(f"{listing.parent}: nothing is kept in the root of a file system; name a directory")
+    return list(targets.values())
+
+
+def _make_folder(place: Place) -> None:
+    try:
+        make_folder(place, FOLDER)
+    except OSError as error:
+        raise _unwritable(place, error) from error
 
 
 @dataclass(slots=True)
@@ -290,10 +306,14 @@ def _kept_files(
     try:
         return keep_measured(target.place, listing, shards, columns)
     except OSError as error:
-        raise InputError(
-            f"{target.place.folder}: statistics cannot be kept there ({error.strerror}); "
-            "see that the directory can be written"
-        ) from error
+        raise _unwritable(target.place, error) from error
+
+
+def _unwritable(place: Place, error: OSError) -> InputError:
+    return InputError(
+        f"{place.folder}: statistics cannot be kept there ({error.strerror}); "
+        "see that the directory can be written"
+    )
 
 
 def _check_work(work: _Work, listing: Listing, columns: Sequence[str] | None, done: Collection[str]) -> None:

@@ -18,8 +18,6 @@ import pruning
 from pruning.errors import DamagedMetadataWarning, InputError
 from pruning.metadata.backfill import backfilling, measured_files
 from pruning.metadata.backfill.backfilling import backfill, backfill_in_steps
-from pruning.metadata.files.listing import list_files
-from pruning.metadata.files.places import Place, places_of
 from pruning.metadata.index import child_processes
 from pruning.metadata.store import measured_packs, measured_writing
 from pruning.metadata.store.collecting import collect, read_blocks
@@ -82,10 +80,6 @@ def maxima(metadata: pa.Table, column: str = "x") -> list[Any]:
 
 def packs(lake: Path) -> list[Path]:
     return sorted((lake / ".skipproof" / FOLDER).glob(f"*{MEASURED}"))
-
-
-def place_of(lake: Path) -> Place:
-    return places_of(list_files(lake))[0]
 
 
 def test_what_is_measured_is_used_however_files_are_named(lake: Path) -> None:
@@ -326,16 +320,13 @@ def test_a_changed_line_of_what_measures_is_noticed() -> None:
     assert (measured_packs.VERSION, digest.hexdigest()[:16]) == DIGEST
 
 
-def test_nothing_can_be_kept_of_what_is_not_local_or_not_writable(
-    lake: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(Place, "is_writable", lambda place: False)
-        with pytest.raises(InputError, match="cannot be kept beside its files"):
-            backfill(lake)
-    monkeypatch.setattr(backfilling, "keep_measured", refuse)
-    with pytest.raises(InputError, match=r"statistics cannot be kept there \(read-only\)"):
-        backfill(lake)
+def test_nothing_is_kept_where_nothing_can_be_written(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which is said before anything is read."""
+    for name in ("make_folder", "keep_measured"):
+        with monkeypatch.context() as patch:
+            patch.setattr(backfilling, name, refuse)
+            with pytest.raises(InputError, match=r"statistics cannot be kept there \(read-only\)"):
+                backfill(lake)
 
 
 def refuse(*_: Any) -> Iterator[str]:
@@ -351,6 +342,18 @@ def test_columns_are_widened_and_a_type_that_differs_is_unknown(tmp_path: Path) 
     pq.write_table(pa.table({"x": ["text"]}), tmp_path / "0.parquet", **BARE)
     backfill(tmp_path)
     assert maxima(collect(tmp_path)) == ["text", None, None]
+
+
+def test_a_table_of_partitions_keeps_statistics_in_one_place(lake: Path) -> None:
+    """Queries that name the files of one partition look there too."""
+    (lake / "p=1").mkdir()
+    for name in ("a", "b"):
+        (lake / f"{name}.parquet").rename(lake / "p=1" / f"{name}.parquet")
+    assert backfill(lake).files == 2
+    assert [path.parent.name for path in lake.rglob(".skipproof")] == ["lake"]
+    assert len(packs(lake)) == 1
+    metadata, _ = read_blocks([str(lake / "p=1" / "a.parquet")], columns=frozenset({"x"}))
+    assert maxima(metadata) == [2, 4]
 
 
 def test_the_table_of_blocks_shows_what_was_measured(lake: Path) -> None:
