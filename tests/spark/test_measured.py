@@ -74,11 +74,11 @@ def skipped(lake: Path) -> list[list[int]]:
 
 
 def test_a_stripped_lake_prunes_as_its_twin_once_it_is_measured(spark: Any, lakes: tuple[Path, Path]) -> None:
-    """Verdict by verdict; before, no verdict is anything but "maybe"."""
+    """Verdict by verdict; before, nothing is excluded."""
     twin, stripped = lakes
     expected = skipped(twin)
     assert all(0 in verdicts for verdicts in expected)
-    assert all(verdict == 1 for verdicts in skipped(stripped) for verdict in verdicts)
+    assert set(pruning.classify(PREDICATES[0], stripped).to_pylist()) == {1}
     assert all(column.measured == column.row_groups for column in pruning.backfill(stripped).columns)
     assert skipped(stripped) == expected
     frame = spark.read.parquet(str(stripped)).filter("i > 700 and i < 750")
@@ -119,7 +119,7 @@ def test_the_tasks_of_spark_measure_the_same(
     for name in ("here", "by tasks", "by failing tasks"):
         lake = tmp_path / name
         lake.mkdir()
-        for file in stripped.glob("*.parquet"):
+        for file in sorted(stripped.glob("*.parquet"))[:2]:
             (lake / file.name).write_bytes(file.read_bytes())
         with monkeypatch.context() as patch:
             if name == "by tasks":
@@ -127,7 +127,7 @@ def test_the_tasks_of_spark_measure_the_same(
             if name == "by failing tasks":
                 patch.setattr(backfilling, "_measure_in_task", lambda columns, files: 1 / 0)
             report = pruning.backfill(lake, spark=None if name == "here" else spark)
-        assert (report.files, report.failures) == (5, {})
+        assert (report.files, report.failures) == (2, {})
         kept[name] = pruning.collect(lake)["columns"].to_pylist()
     assert kept["here"] == kept["by tasks"] == kept["by failing tasks"]
     assert kept["here"][0]["i"]["max"] == ROWS // 2 - 1

@@ -65,13 +65,14 @@ def keep_measured(
         OSError: they cannot be written.
     """
     fresh = {file for shard in shards for file in shard.files}
-    now_ns = time.time_ns()
+    # The files were read after they were listed: a later write within the same second would not be noticed.
+    listed_ns = listing.looked_us * 1_000
     wanted = None if columns is None else tuple(columns)
     files = {
         listed.file: MeasuredFile(path, file_stamp(listed), wanted)
         for path, listed in place.listed_by_path(listing)
         if listed.file in fresh
-        and not may_change_unseen(listed, now_ns)
+        and not may_change_unseen(listed, listed_ns)
         and place.stamp(path) == file_stamp(listed)
     }
     if not files:

@@ -18,6 +18,7 @@ import pruning
 from pruning.errors import DamagedMetadataWarning, InputError
 from pruning.metadata.backfill import backfilling, measured_files
 from pruning.metadata.backfill.backfilling import backfill, backfill_in_steps
+from pruning.metadata.files import listing
 from pruning.metadata.index import child_processes
 from pruning.metadata.store import measured_packs, measured_writing
 from pruning.metadata.store.collecting import collect, read_blocks
@@ -300,6 +301,18 @@ def test_a_file_that_is_written_meanwhile_is_not_kept(lake: Path, monkeypatch: p
         "c.parquet": "ended",
     }
     assert maxima(collect(lake)) == [None, None, 6, 8, None]
+
+
+def test_a_file_of_this_very_second_is_not_kept(
+    lake: Path, here: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where times are in whole seconds; however long its reading takes. The mutant that ignores it dies."""
+    now = int(time.time()) * 10**9
+    os.utime(lake / "a.parquet", ns=(now, now))
+    monkeypatch.setattr(listing.time, "time_ns", lambda: now + 10**9)
+    assert list(backfill(lake).failures) == [str(lake / "a.parquet")]
+    monkeypatch.setattr(measured_writing, "may_change_unseen", lambda listed, now_ns: False)
+    assert backfill(lake).failures == {}
 
 
 def test_what_another_version_measured_is_not_used(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
