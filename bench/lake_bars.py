@@ -1,25 +1,35 @@
 """Check that pruning reads at most so many files of a lake; the command fails if it reads more.
 
     python bench/lake_bars.py [--files N] [--json]
+    python bench/lake_bars.py --backfill [--files N]
 
 Counted are the rows that Spark's tasks read, in all jobs of `prune` and of the query together, with
 Spark's own skipping off: so each file that is opened counts in full. The small tables of a join have
 fewer rows than a file. Exit status: 0 every bar is met, 1 one is missed.
+
+With `--backfill`, the shares of row groups are printed that filters exclude: of a copy of the fact table
+without statistics, before and after `pruning.backfill`, and of the table as it was written; with a floating
+column `x`, of which every twentieth file has a NaN. The bar is that the copy excludes no less than the table.
 """
 
 import argparse
 import json
 import sys
 import tempfile
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.table import Table
 from star_lake import RARE_ITEMS, WHOLE_FILES, Query, Size, alike, register, write_tables
 
 import pruning
+from oracles.files.counterfactual_files import write_stripped
 from skipproof import metering
 from skipproof.sessions import spark_session
 
@@ -116,7 +126,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", type=int, default=1_000, help="files of the lake (default %(default)s)")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--backfill", action="store_true", help="compare a lake without statistics")
     arguments = parser.parse_args()
+    if arguments.backfill:
+        sys.exit(compare_backfill(Size(arguments.files, ROWS_PER_FILE)))
     size = Size(arguments.files, ROWS_PER_FILE)
     with tempfile.TemporaryDirectory() as directory, spark_session(_SETTINGS) as spark:
         write_tables(Path(directory), size)
@@ -139,6 +152,67 @@ def grid(outcomes: list[Outcome], size: Size) -> Table:
         verdicts = ("yes" if one.same_answer else "NO", "met" if one.is_met else "MISSED")
         table.add_row(one.name, *(f"{count:,}" for count in counts), *verdicts)
     return table
+
+
+NAN_EVERY = 20
+FILTERS = (
+    "id between {middle} and {middle} + 5000",
+    "id < 5000",
+    "at >= timestamp_seconds(1704067200 + {middle})",
+    "day = 3",
+    "unit = 'feet'",
+    "mixed < 1000000",
+    "amount = 77",
+    "x < {middle}",
+    "x > {middle}",
+    "x >= {rows} - 1000",
+)
+
+
+def with_floats(file: Path, number: int) -> None:
+    """Add the ids as floating numbers to a file, with a NaN in some files, in two row groups."""
+    table = pq.read_table(file)
+    numbers = table["id"].to_numpy().astype(float)
+    if number % NAN_EVERY == 0:
+        numbers[-1] = np.nan
+    half = -(-len(table) // 2)
+    pq.write_table(table.append_column("x", pa.array(numbers)), file, row_group_size=half)
+
+
+def excluded_shares(lake: Path, size: Size) -> list[float]:
+    """Return the share of row groups that each filter excludes."""
+    metadata = pruning.collect(lake)
+    texts = [text.format(middle=size.rows // 2, rows=size.rows) for text in FILTERS]
+    return [pruning.classify(text, metadata).to_pylist().count(0) / len(metadata) for text in texts]
+
+
+def compare_backfill(size: Size) -> int:
+    """Measure a copy without statistics, and print what is excluded; return the exit status."""
+    with tempfile.TemporaryDirectory() as directory, spark_session(_SETTINGS) as spark:
+        write_tables(Path(directory), size)
+        lake, bare = Path(directory, "fact"), Path(directory, "bare")
+        bare.mkdir()
+        for number, file in enumerate(sorted(lake.iterdir())):
+            with_floats(file, number)
+            write_stripped(file, bare / file.name)
+        before = excluded_shares(bare, size)
+        began = time.perf_counter()
+        report = pruning.backfill(bare)
+        seconds = time.perf_counter() - began
+        shares = list(zip(before, excluded_shares(bare, size), excluded_shares(lake, size), strict=True))
+        query = f"x > {size.rows // 2}"
+        (scan,) = pruning.explain(spark.read.parquet(str(bare)).filter(query)).scans
+    table = Table(title=f"row groups excluded, of {report.row_groups:,} in {size.files:,} files, in %")
+    for heading in ("filter", "stripped", "after backfill", "with statistics"):
+        table.add_column(heading, justify="left" if heading == "filter" else "right")
+    for text, row in zip(FILTERS, shares, strict=True):
+        table.add_row(
+            text.format(middle=size.rows // 2, rows=size.rows), *(f"{100 * share:.1f}" for share in row)
+        )
+    Console(width=110).print(table)
+    print(f"{report.summary.partition(';')[0]}, in {seconds:.1f} s")
+    print(f"prune of {query}: {scan.blocks_kept:,} of {scan.blocks_total:,} row groups kept")
+    return 0 if all(after >= twin for _, after, twin in shares) else 1
 
 
 if __name__ == "__main__":

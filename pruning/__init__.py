@@ -9,15 +9,17 @@ not need the others, but the command line and the stand do.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pruning.metadata.backfill.backfilling import backfill
     from pruning.metadata.index.indexing import index
     from pruning.metadata.store.collecting import collect
     from pruning.metadata.store.system_table import blocks
     from pruning.spark.drive.predicates import classify
     from pruning.spark.drive.pruning import explain, prune
 
-__all__ = ["blocks", "classify", "collect", "explain", "index", "prune"]
+__all__ = ["backfill", "blocks", "classify", "collect", "explain", "index", "prune"]
 
 _HOMES = {
+    "backfill": "pruning.metadata.backfill.backfilling",
     "blocks": "pruning.metadata.store.system_table",
     "classify": "pruning.spark.drive.predicates",
     "collect": "pruning.metadata.store.collecting",

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 from pruning.expressions.traversal import columns
 from pruning.expressions.trees import Expression
 from pruning.expressions.types import STORED_BITS, Type
-from pruning.metadata.table.schema import block_schema, column_types
+from pruning.metadata.table.schema import block_schema, column_fields, column_types
 from pruning.metadata.table.structs import field_of, make_struct, whole
 from pruning.rules.sets.truths import Match
 from pruning.verdicts.classification import classify_blocks
@@ -81,7 +81,7 @@ def _column_samples(
         "min_exact": pa.repeat(False, len(blocks)),
         "max_exact": pa.repeat(False, len(blocks)),
     }
-    fields = list(facts.type)
+    fields = list(column_fields(type_))
     return pa.StructArray.from_arrays([lanes[field.name].cast(field.type) for field in fields], fields=fields)
 
 

@@ -12,12 +12,13 @@ from typing import Annotated
 
 import typer
 
+from pruning.errors import InputError
 from pruning.requirements import require_pyspark
 from skipproof.commands import cli_checks, showing
 from skipproof.commands.answers import first_rows, materialize, verify
 from skipproof.commands.cli_options import Json
 from skipproof.commands.endings import HELD, UNUSABLE, VIOLATED, Commands, run_to_status
-from skipproof.commands.indexes import parse_pair, show_index
+from skipproof.commands.indexes import parse_pair, show_backfill, show_index
 from skipproof.commands.inputs import NamedTable, query_over
 from skipproof.commands.progress import show_progress
 from skipproof.sessions import spark_session
@@ -184,12 +185,21 @@ def index(
     read_data: Annotated[
         bool, typer.Option("--data/--no-data", help="Read the columns, or only the files' own bloom filters.")
     ] = True,
+    bounds: Annotated[
+        bool,
+        typer.Option("--bounds", help="Compute bounds and counts from the data instead, for each row group."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Keep beside the data which values its blocks hold, for later queries to skip by."""
+    names = None if columns is None else [name.strip() for name in columns.split(",")]
+    if bounds:
+        if points or not read_data or bytes_per_block is not None or bits_per_value is not None:
+            raise InputError("--bounds goes with --columns and --json alone; run `skipproof index` twice.")
+        _backfill(path, names, as_json=as_json)
+        return
     from pruning.metadata.index import indexing
 
-    names = None if columns is None else [name.strip() for name in columns.split(",")]
     pairs = [parse_pair(text) for text in points or ()]
     report = indexing.index(
         path,
@@ -203,6 +213,17 @@ def index(
         showing.print_json(report.to_dict())
     else:
         show_index(showing.console(), report)
+
+
+def _backfill(path: str, names: list[str] | None, *, as_json: bool) -> None:
+    from pruning.metadata.backfill.backfilling import backfill_in_steps
+
+    with show_progress(quiet=as_json) as step:
+        report = backfill_in_steps(path, names, step=step)
+    if as_json:
+        showing.print_json(report.to_dict())
+    else:
+        show_backfill(showing.console(), report)
 
 
 @app.command()

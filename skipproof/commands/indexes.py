@@ -1,4 +1,4 @@
-"""The command line's view of an index: the kinds of entries of each column, their blocks and their size."""
+"""The command line's view of an index, and of statistics that were computed from the data."""
 
 from rich import box
 from rich.console import Console
@@ -6,6 +6,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from pruning.errors import InputError
+from pruning.metadata.backfill.backfilling import BackfillReport
 from pruning.metadata.index.indexing import IndexReport
 
 
@@ -30,6 +31,23 @@ def show_index(out: Console, report: IndexReport) -> None:
             out.print(escape(column.shortage), style="yellow", soft_wrap=True)
     for sentence in report.failures.values():
         out.print(f"not indexed: {escape(sentence)}", style="red", soft_wrap=True)
+
+
+def show_backfill(out: Console, report: BackfillReport) -> None:
+    """Print a line for each column, the size of what is kept, and files that could not be measured."""
+    if report.columns:
+        table = Table(box=box.SIMPLE_HEAD)
+        table.add_column("column", overflow="fold")
+        table.add_column("type")
+        for name in ("row groups", "measured"):
+            table.add_column(name, justify="right")
+        for column in report.columns:
+            counts = (column.row_groups, column.measured)
+            table.add_row(escape(column.name), column.type, *(f"{count:,}" for count in counts))
+        out.print(table)
+    out.print(report.summary, soft_wrap=True)
+    for sentence in report.failures.values():
+        out.print(f"not measured: {escape(sentence)}", style="red", soft_wrap=True)
 
 
 def parse_pair(text: str) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from rewriting import KEYS, rewrite
 import pruning
 from pruning.errors import InputError
 from pruning.metadata.files.locations import CACHE_DIRECTORY
-from pruning.metadata.index import indexed_files, indexing
+from pruning.metadata.index import child_processes, indexed_files
 from pruning.metadata.index.indexing import index
 from pruning.metadata.store.collecting import collect, read_blocks
 from pruning.metadata.table import cache
@@ -215,13 +215,13 @@ def test_a_broken_file_among_others_is_named(table: Path) -> None:
 def test_a_file_that_ends_the_process_ends_no_other(table: Path) -> None:
     """The rest is indexed; files are halved until the one is found."""
 
-    def dies(files: list[str], options: dict[str, object]) -> ReadResult | str:
+    def dies(module: str, files: list[str], options: dict[str, object]) -> ReadResult | str:
         if any(file.endswith("b.parquet") for file in files):
             return "ended"
         return indexed_files.index_files(files, columns=None, points=(), bytes_per_block=64, read_data=True)
 
     files = [str(table / "a.parquet"), str(table / "b.parquet"), str(table / "a.parquet")]
-    outcome = indexing._index_batch(files, {}, dies)
+    outcome = child_processes._read_batch("unused", files, {}, dies)
     assert list(outcome.failures) == [files[1]]
     assert [file for part in outcome.shards for file in part.files] == [files[0], files[0]]
 

@@ -17,7 +17,7 @@ import pruning
 from pruning.errors import InputError
 from pruning.expressions import types
 from pruning.expressions.types import Type, Value
-from pruning.metadata.index import block_values, bloom, indexed_files, indexing, own_filters, xxh64
+from pruning.metadata.index import block_values, bloom, child_processes, indexed_files, own_filters, xxh64
 from pruning.metadata.index.encodings import own_encoding
 from pruning.metadata.index.own_filters import BITS_MIN, BITS_WANTED, Budget, bytes_needed, own_filter
 from pruning.metadata.table.memberships import FIELD
@@ -101,7 +101,9 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Indexing without a process of its own, which takes most of the time."""
     monkeypatch.setattr(
-        indexing, "_run_process", lambda files, options: indexed_files.index_files(files, **options)
+        child_processes,
+        "_run_process",
+        lambda module, files, options: indexed_files.index_files(files, **options),
     )
 
 

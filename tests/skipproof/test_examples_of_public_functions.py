@@ -9,7 +9,7 @@ import pytest
 import pruning
 from pruning import dml, geography
 
-WITHOUT_SPARK = [pruning.blocks, pruning.collect, pruning.index, dml.plan_merge]
+WITHOUT_SPARK = [pruning.backfill, pruning.blocks, pruning.collect, pruning.index, dml.plan_merge]
 ON_SPARK = [
     pruning.prune,
     pruning.explain,

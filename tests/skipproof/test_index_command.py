@@ -74,3 +74,30 @@ def test_a_broken_file_is_named_beside_what_is_kept(run: Any, table: Path) -> No
     status, out, _ = run("index", str(table))
     assert status == 0
     assert "not indexed" in out
+
+
+def test_bounds_are_computed_and_reported(run: Any, table: Path) -> None:
+    """Instead of an index; progress goes to standard error, and a second run has nothing to do."""
+    status, out, errors = run("index", str(table), "--bounds", "--columns", "a")
+    assert status == 0
+    assert "1 files, 10 row groups" in out
+    assert "1/1 reading" in errors
+    assert indexed_columns(pruning.collect(table)) == set()
+    assert pruning.collect(table)["columns"].to_pylist()[3]["a"]["distinct_count"] == 10
+    status, out, errors = run("index", str(table), "--bounds", "--columns", "a", "--json")
+    assert (status, errors) == (0, "")
+    assert json.loads(out) == {
+        "files": 0, "row_groups": 0, "bytes": 0, "columns": [], "done_before": 1, "failures": {},
+    }  # fmt: skip
+
+
+def test_bounds_go_with_no_option_of_an_index(run: Any, table: Path) -> None:
+    """And a wrong column is told as for an index; a file that cannot be read is named."""
+    for options in (("--no-data",), ("--points", "a,b"), ("--bytes-per-block", "64")):
+        status, _, errors = run("index", str(table), "--bounds", *options)
+        assert (status, "--bounds goes with --columns" in errors) == (2, True)
+    status, _, errors = run("index", str(table), "--bounds", "--columns", "c")
+    assert (status, "'c'" in errors) == (2, True)
+    (table / "y.parquet").write_bytes(b"PAR1 nothing else")
+    status, out, _ = run("index", str(table), "--bounds")
+    assert (status, "not measured" in out) == (0, True)

@@ -48,6 +48,8 @@ CASES: dict[str, tuple[Callable[[Any, str, Any], Any], tuple[Any, ...]]] = {
     "collect cache": (lambda wrong, path, df: pruning.collect(path, cache=wrong), FLAGS),
     "collect verify": (lambda wrong, path, df: pruning.collect(path, verify=wrong), FLAGS),
     "collect as_of": (lambda wrong, path, df: pruning.collect(path, as_of=wrong), TIMES),
+    "backfill paths": (lambda wrong, path, df: pruning.backfill(wrong), (*PLACES, *TABLES)),
+    "backfill columns": (lambda wrong, path, df: pruning.backfill(path, wrong), NAMES),
     "blocks paths": (lambda wrong, path, df: pruning.blocks(wrong), (*PLACES, *TABLES)),
     "blocks columns": (lambda wrong, path, df: pruning.blocks(path, columns=wrong), NAMES),
     "blocks as_of": (lambda wrong, path, df: pruning.blocks(path, as_of=wrong), TIMES),

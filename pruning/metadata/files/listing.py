@@ -95,6 +95,15 @@ def list_files(paths: Paths, *, patterns: bool = True) -> Listing:
     return Listing(tuple(listed_files), parent, whole, looked_us)
 
 
+def listings_by_place(listing: Listing) -> list[Listing]:
+    """Return the listing, and that of the same files named one by one if its directory is another one.
+
+    What is kept beside the data is looked up by that directory.
+    """
+    by_file = list_files([listed.file for listed in listing.files], patterns=False)
+    return [listing] if by_file.parent == listing.parent else [listing, by_file]
+
+
 def _path_texts(paths: Any) -> list[str]:
     """Return the paths as a list of strings.
 

@@ -17,6 +17,7 @@ from pruning.metadata.footers.thrift_lanes import ABSENT, Mask, Numbers
 # "parquet-mr version 1.8.1 (build 4aba4da)", "parquet-cpp-arrow version 6.0.0-SNAPSHOT", "parquet-cpp"
 _WRITER = re.compile(r"([A-Za-z][\w.-]*)(?: version v?(\d+)(?:\.(\d+))?(?:\.(\d+))?([-\w.]*))?")
 _SPARK_VERSION = "org.apache.spark.version"
+_WRITER_OF_SPARK = "parquet-mr"
 _LEGACY_CALENDAR = ("org.apache.spark.legacyDateTime", "org.apache.spark.legacyINT96")
 
 
@@ -112,6 +113,15 @@ def provenance(footer: Footer) -> Provenance:
     name, major, minor, patch, suffix = match.groups()
     release = (int(major), int(minor or 0), int(patch or 0), not suffix) if major else None
     return Provenance(writer=name, release=release, rebased=_may_be_rebased(footer.keys))
+
+
+def is_written_by_spark(footer: Footer) -> bool:
+    """Tell whether Spark's own Parquet writer wrote a file.
+
+    It stores numbers within the limits of their types, and INT96 with a time of day that is not negative from
+    the first Julian day on.
+    """
+    return _SPARK_VERSION in footer.keys and provenance(footer).writer == _WRITER_OF_SPARK
 
 
 def evidence_of(facts: ChunkFacts, rows: Numbers, traits: ColumnTraits, source: Provenance) -> Evidence:

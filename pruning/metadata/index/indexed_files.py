@@ -1,7 +1,6 @@
-"""A child process that indexes the values of some files: its input is JSON, its output Arrow."""
+"""The indexing of the values of some files, and the child process that does it."""
 
 import json
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -12,27 +11,27 @@ import pyarrow.compute as pc
 
 from pruning.errors import InputError
 from pruning.expressions.types import Type
-from pruning.metadata.footers.footer import Footer, read_footer
+from pruning.metadata.footers.footer import read_footer
 from pruning.metadata.index import bloom
 from pruning.metadata.index.block_values import (
     DistinctValues,
-    IndexableColumn,
     indexable_columns,
+    locators_and_bounds,
     row_group_values,
 )
+from pruning.metadata.index.child_processes import run_child
 from pruning.metadata.index.encodings import own_encoding
 from pruning.metadata.index.file_filters import FILTER_BYTES_MAX, read_filters
 from pruning.metadata.index.membership_budget import budgeted_memberships, filter_memberships
 from pruning.metadata.index.own_filters import BITS_WANTED, LAYOUT_BYTES, BloomFilter, Budget, bytes_needed
-from pruning.metadata.table.blocks import Shard, shards
+from pruning.metadata.table.blocks import Shard
 from pruning.metadata.table.coverings import CELL_BYTES, CELLS_MAX, with_coverings
 from pruning.metadata.table.memberships import FIELD
 from pruning.metadata.table.points import file_coverings
-from pruning.metadata.table.reading import ReadResult, to_bytes
+from pruning.metadata.table.reading import ReadResult
 from pruning.metadata.table.structs import field_of, make_struct
 from pruning.rules.sets.regions import CoordinatePair
 
-_LOCATORS = ("file", "row_group", "row_count")
 _UNFITTING = b"skipproof.unfitting"
 
 
@@ -110,7 +109,7 @@ def _read_values(
     """Summarize a file's values; without a budget, take the filters that the file has."""
     footer = read_footer(file)
     indexable = indexable_columns(footer, columns)
-    bounded, locators = _row_groups_with_bounds(file, footer, indexable)
+    locators, bounded = locators_and_bounds(file, footer, indexable)
     contents: list[dict[str, DistinctValues | None]] | list[dict[str, BloomFilter]]
     if budget is None:
         contents = read_filters(file, footer, indexable, bounded)
@@ -118,20 +117,6 @@ def _read_values(
         contents = list(row_group_values(file, footer, indexable, bounded, budget))
     types = {name: column.storage.type for name, column in indexable.items()}
     return _File(file, locators, types, contents, coverings)
-
-
-def _row_groups_with_bounds(
-    file: str, footer: Footer, columns: Mapping[str, IndexableColumn]
-) -> tuple[dict[str, list[bool]], pa.Table]:
-    """Return, for each column and row group, whether both bounds are known; and the locators."""
-    (part,) = shards([(file, footer)])
-    facts = part.table.column("columns").combine_chunks()
-    bounded = {}
-    for name in columns:
-        struct = field_of(facts, name)
-        both = pc.and_(pc.is_valid(field_of(struct, "min")), pc.is_valid(field_of(struct, "max")))
-        bounded[name] = both.to_pylist()
-    return bounded, part.table.select(list(_LOCATORS))
 
 
 def _make_shard(members: list[_File], budget: Budget) -> Shard:
@@ -193,19 +178,5 @@ def _bytes_needed(block: DistinctValues | BloomFilter) -> tuple[int, int]:
     return size, size
 
 
-def _to_stream(outcome: ReadResult) -> bytes:
-    """Write the outcome as an Arrow stream: a row per shard, then a row per failure."""
-    schema = pa.schema(
-        [("files", pa.list_(pa.string())), ("blocks", pa.large_binary()), ("failure", pa.string())]
-    )
-    rows = [{"files": list(part.files), "blocks": to_bytes(part)} for part in outcome.shards]
-    rows += [{"files": [file], "failure": sentence} for file, sentence in outcome.failures.items()]
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, schema) as writer:
-        writer.write_table(pa.Table.from_pylist(rows, schema=schema))
-    return bytes(sink.getvalue())
-
-
 if __name__ == "__main__":
-    arguments = json.load(sys.stdin)
-    sys.stdout.buffer.write(_to_stream(index_files(arguments.pop("files"), **arguments)))
+    run_child(index_files)

@@ -3,12 +3,7 @@
 Reading untrusted data may end a process, so child processes read it; a file that ends one is not indexed.
 """
 
-import json
-import os
-import subprocess
-import sys
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,26 +11,21 @@ import pyarrow as pa
 
 from pruning.arguments import check_flag, check_number, check_sequence, check_texts
 from pruning.errors import InputError
-from pruning.metadata.files.listing import ListedFile, Listing, Paths, list_files
-from pruning.metadata.footers.footer import read_footer
-from pruning.metadata.index.block_values import indexable_columns
+from pruning.metadata.files.listing import ListedFile, Listing, Paths, list_files, listings_by_place
+from pruning.metadata.index.block_values import indexable_names
+from pruning.metadata.index.child_processes import file_batches, read_in_processes
 from pruning.metadata.index.indexed_files import UnfittingBlocks, unfitting_columns
 from pruning.metadata.index.own_filters import BITS_MAX, BITS_WANTED, BYTES_MAX, BYTES_PER_BLOCK, Budget
 from pruning.metadata.table import cache
 from pruning.metadata.table.blocks import Shard
 from pruning.metadata.table.coverings import coverings_of, is_available
 from pruning.metadata.table.memberships import FIELD, value_type
-from pruning.metadata.table.reading import ReadResult, from_bytes
+from pruning.metadata.table.reading import ReadResult
 from pruning.metadata.table.schema import is_nested
 from pruning.metadata.table.structs import field_of, whole
 
-# The limits of a batch, which one process reads. Values are rare or frequent among the blocks of a batch.
-_BATCH_BYTES = 256 << 20
-_BATCH_FILES = 500
-_BATCH_SECONDS_MAX = 3_600
-_PROCESSES_MAX = 4
-# The number of files whose columns are named in an error about a missing column.
-_NAMING_FILES = 20
+# The module that child processes run.
+_CHILD = "pruning.metadata.index.indexed_files"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +155,7 @@ def index(
         listing.files, {**options, "read_data": read_data, "points": list(map(list, points))}
     )
     _check_outcome(outcome, listing, columns, points)
-    for place in _listings(listing):
+    for place in listings_by_place(listing):
         _store(place, outcome.shards)
     return _report(outcome, budget)
 
@@ -199,66 +189,9 @@ def _budget(bytes_per_block: int | None, bits_per_value: float | None, *, named:
 def _index_in_processes(files: Sequence[ListedFile], options: dict[str, object]) -> ReadResult:
     """Index the files in child processes, a batch at a time."""
     outcome = ReadResult([], {})
-    with ThreadPoolExecutor(min(_PROCESSES_MAX, os.cpu_count() or 1)) as pool:
-        for part in pool.map(lambda batch: _index_batch(batch, options, _run_process), _batches(files)):
-            outcome.shards.extend(part.shards)
-            outcome.failures.update(part.failures)
-    return outcome
-
-
-def _batches(files: Sequence[ListedFile]) -> list[list[str]]:
-    batches: list[list[str]] = []
-    size = 0
-    for listed in files:
-        size += listed.size_bytes
-        if not batches or size > _BATCH_BYTES or len(batches[-1]) == _BATCH_FILES:
-            batches.append([])
-            size = listed.size_bytes
-        batches[-1].append(listed.file)
-    return batches
-
-
-Run = Callable[[list[str], dict[str, object]], ReadResult | str]
-
-
-def _index_batch(files: list[str], options: dict[str, object], run: Run) -> ReadResult:
-    """Index some files; if they end the process, halve the batch to find the file that does."""
-    answer = run(files, options)
-    if isinstance(answer, ReadResult):
-        return answer
-    if len(files) == 1:
-        return ReadResult([], {files[0]: f"{files[0]}: {answer}"})
-    middle = len(files) // 2
-    halves = [_index_batch(half, options, run) for half in (files[:middle], files[middle:])]
-    failures = {file: sentence for half in halves for file, sentence in half.failures.items()}
-    return ReadResult([part for half in halves for part in half.shards], failures)
-
-
-def _run_process(files: list[str], options: dict[str, object]) -> ReadResult | str:
-    """Index the files in a child process; if it fails, return the reason as text."""
-    command = (sys.executable, "-m", "pruning.metadata.index.indexed_files")
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
-    try:
-        process = subprocess.run(
-            command,
-            input=json.dumps({"files": files, **options}).encode(),
-            env=environment,
-            capture_output=True,
-            timeout=_BATCH_SECONDS_MAX,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return f"reading its data took more than {_BATCH_SECONDS_MAX:,} s; leave it out"
-    if process.returncode:
-        return f"reading its data ended the process that did (exit status {process.returncode}); leave it out"
-    with pa.ipc.open_stream(process.stdout) as reader:
-        answers = reader.read_all()
-    outcome = ReadResult([], {})
-    for names, blocks, failure in zip(*(answers.column(name) for name in answers.schema.names), strict=True):
-        if failure.is_valid:
-            outcome.failures[names.as_py()[0]] = failure.as_py()
-        else:
-            outcome.shards.append(from_bytes(names.as_py(), blocks.as_buffer()))
+    for part in read_in_processes(_CHILD, file_batches(files), options):
+        outcome.shards.extend(part.shards)
+        outcome.failures.update(part.failures)
     return outcome
 
 
@@ -272,23 +205,11 @@ def _check_outcome(
         if name not in indexed_names:
             raise InputError(
                 f"Column {name!r} is in no file as one that can be indexed; "
-                f"there are {_indexable_names(outcome)}"
+                f"there are {indexable_names([file for part in outcome.shards for file in part.files])}"
             )
     for names in points:
         if not any(point.names == tuple(names) for point in _point_reports(outcome)):
             raise InputError(f"No file has {names[0]!r} and {names[1]!r} as two columns of doubles")
-
-
-def _indexable_names(outcome: ReadResult) -> list[str]:
-    """Return the columns that can be indexed in the first of the files."""
-    some = [part.files[0] for part in outcome.shards][:_NAMING_FILES]
-    return sorted({name for file in some for name in indexable_columns(read_footer(file), None)})
-
-
-def _listings(listing: Listing) -> list[Listing]:
-    """Return the listing, and that of the same files named one by one if it has another cache directory."""
-    by_file = list_files([listed.file for listed in listing.files], patterns=False)
-    return [listing] if by_file.parent == listing.parent else [listing, by_file]
 
 
 def _store(listing: Listing, shards: list[Shard]) -> None:

@@ -14,6 +14,7 @@ from pruning.errors import DamagedMetadataWarning, InputError, SkippedFileWarnin
 from pruning.metadata.files.listing import ListedFile, Listing, Paths, Stamp, list_files
 from pruning.metadata.files.table_formats import table_format_notes
 from pruning.metadata.footers.footer import is_parquet
+from pruning.metadata.store.measured_packs import MeasuredPacks, measured_packs, measured_shards
 from pruning.metadata.store.past import files_as_of
 from pruning.metadata.store.recording import record_look
 from pruning.metadata.store.searching import ExcludedFiles, Question, SearchResult, search_packs
@@ -28,6 +29,7 @@ from pruning.metadata.store.store import (
 from pruning.metadata.table import cache as cached_index
 from pruning.metadata.table import points
 from pruning.metadata.table.blocks import Shard, unite
+from pruning.metadata.table.measured import attach_measured
 from pruning.metadata.table.memberships import attach
 from pruning.metadata.table.partial import with_columns_read
 from pruning.metadata.table.reading import ReadResult, read_footers
@@ -71,7 +73,8 @@ def collect(
             at the last time until then when the whole directory was collected; `paths` is that directory.
     Returns:
         A table as `pruning.metadata.table.schema` describes, with the memberships that `pruning.index`
-        stored beside the data, if `cache` and the files have not changed since. `file` is the path as it
+        and the statistics that `pruning.backfill` stored beside the data, if `cache` and the files have not
+        changed since. `file` is the path as it
         was given, or the directory as it was given followed by the relative path.
     Raises:
         InputError: an argument is of another type, a path is missing, holds no data, or is not a
@@ -108,7 +111,7 @@ def collect(
             f"{strays[0]}{several}: skipped, because it is no Parquet file", SkippedFileWarning, stacklevel=2
         )
     metadata = unite(shards, [listed.file for listed in listing.files])
-    return _with_stored_index(metadata, listing) if cache else metadata
+    return _with_data_facts(metadata, listing) if cache else metadata
 
 
 def block_metadata(where: Any) -> pa.Table:
@@ -207,12 +210,13 @@ def read_listed_blocks(
         if packs is not None:
             return _search(listing, search_packs(packs, columns, question, spark=spark), store, read, columns)
     if cache and len(listing.files) <= _REMEMBERED_FILES_MAX:
-        kept = _kept_metadata(listing, store, cached_index.open_cache(listing), columns)
+        index, measured = cached_index.open_cache(listing), measured_packs(listing)
+        kept = _kept_metadata(listing, store, index, measured, columns)
         if kept is not None:
             return BlocksRead(kept, {})
     shards, outcome = _gather_shards(listing, read=read, cache=cache, verify=False)
     metadata = unite(shards, [listed.file for listed in listing.files])
-    return BlocksRead(_with_stored_index(metadata, listing) if cache else metadata, outcome.failures)
+    return BlocksRead(_with_data_facts(metadata, listing) if cache else metadata, outcome.failures)
 
 
 def _search(
@@ -229,7 +233,7 @@ def _search(
     record_look(store, listing, outcome, complete=False)
     left = [listed.file for listed in listing.files if listed.file not in excluded]
     united = with_columns_read(unite([*searched.shards, *outcome.shards], left), columns)
-    return BlocksRead(_with_stored_index(united, listing), outcome.failures, tuple(searched.excluded))
+    return BlocksRead(_with_data_facts(united, listing, columns), outcome.failures, tuple(searched.excluded))
 
 
 def _read_existing(
@@ -261,18 +265,24 @@ def changed_files(listed_files: Sequence[ListedFile], stamps: Sequence[Stamp]) -
 
 @functools.lru_cache(maxsize=_REMEMBERED_MAX)
 def _kept_metadata(
-    listing: Listing, store: Store, index: cached_index.Cache, columns: frozenset[str] | None
+    listing: Listing,
+    store: Store,
+    index: cached_index.Cache,
+    packs: MeasuredPacks,
+    columns: frozenset[str] | None,
 ) -> pa.Table | None:
     """Return the metadata of the listed files from the store; None if that of some file is not kept."""
     shards = kept_shards(store, listing, columns)
     if {file for part in shards for file in part.files} != {listed.file for listed in listing.files}:
         return None
     united = with_columns_read(unite(shards, [listed.file for listed in listing.files]), columns)
+    united = attach_measured(united, measured_shards(packs, listing, columns))
     return _attach_index(united, index, listing)
 
 
-def _with_stored_index(metadata: pa.Table, listing: Listing) -> pa.Table:
-    """Return the metadata with the entries of the index beside the data that are still valid."""
+def _with_data_facts(metadata: pa.Table, listing: Listing, columns: frozenset[str] | None = None) -> pa.Table:
+    """Return the metadata with what was measured, and the entries of the index, that are still valid."""
+    metadata = attach_measured(metadata, measured_shards(measured_packs(listing), listing, columns))
     return _attach_index(metadata, cached_index.open_cache(listing), listing)
 
 

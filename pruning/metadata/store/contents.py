@@ -7,7 +7,7 @@ several groups, a summary of each, so that a query reads the columns that it nam
 hold its rows ([M] 5.8). It can be made again from the footers, so its format needs no compatibility.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -60,11 +60,15 @@ def footers_in(pack: Pack) -> list[bytes]:
     return footers
 
 
-def block_pieces(shards: Iterable[Shard]) -> list[bytes]:
+def block_pieces(
+    shards: Iterable[Shard], notes: Mapping[str, Any] | None = None, *, summarizes: bool = True
+) -> list[bytes]:
     """Return the content of a pack of blocks.
 
     Args:
         shards: The block metadata; a file's name is its row in decimal digits.
+        notes: What else to note in the pack, values that JSON can hold.
+        summarizes: Whether the pack has summaries of its groups, if there are several.
     """
     described: list[dict[str, Any]] = []
     sections: dict[str, bytes] = {}
@@ -88,12 +92,12 @@ def block_pieces(shards: Iterable[Shard]) -> list[bytes]:
             sections |= _table_sections(
                 table.slice(group.first_block, group.blocks).combine_chunks(), f"{number}.{place}"
             )
-        if len(groups) > 1:
+        if len(groups) > 1 and summarizes:
             summaries = summarize(table, [group.blocks for group in groups])
             sections |= _table_sections(
                 summaries.set_column(0, _FILE, pa.repeat("0", len(groups))), f"{number}.{_SUMMARY}"
             )
-    return pack_pieces({"shards": described}, sections)
+    return pack_pieces({"shards": described, **(notes or {})}, sections)
 
 
 def _block_counts(shard: Shard) -> list[int]:

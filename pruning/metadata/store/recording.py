@@ -38,6 +38,7 @@ from pruning.metadata.store.history import (
     lacks_complete_look,
 )
 from pruning.metadata.store.log import FOLDER, Version, commit, newest_version
+from pruning.metadata.store.measured_writing import tidy_measured
 from pruning.metadata.store.packs import Damaged, open_pack
 from pruning.metadata.store.store import BLOCKS, FOOTERS, Store, block_path, footer_path
 from pruning.metadata.table.blocks import Shard, merge_alike, rename
@@ -106,6 +107,7 @@ def record_look(
             committed = _commit_look(place, version, look, fresh)
             if committed is not None:
                 _delete_unused(place, committed)
+                tidy_measured(place)
                 return
             version = newest_version(place)
             fresh = {path for path in look.footers if not _has(version.history, path, look.stamps[path])}

@@ -3,6 +3,7 @@
 A place (`pruning.metadata.files.places`) has one store, in the folder `_store`: a log of versions
 (`log`) that says which files are kept in which pack, packs of footers (`NAME.footers`), and packs of the
 block metadata made of them (`NAME-FINGERPRINT.blocks`), one for each version of this package that asked.
+Beside them may be packs of measured statistics (`NAME.measured`, see `measured_packs`).
 
 A file's metadata is used while the file's size and modification time are unchanged. So a file that is
 rewritten in place with the same size within the resolution of the file system's clock, or whose time is set

@@ -1,6 +1,6 @@
 """The system table of blocks: a row for each row group and column, with what is believed and what is not.
 
-Version 1 of its schema (the number stands in the Arrow schema's metadata under `skipproof.blocks`):
+Version 2 of its schema (the number stands in the Arrow schema's metadata under `skipproof.blocks`):
 
 ==============  =================  ===================================================================
 field           type               meaning
@@ -16,11 +16,13 @@ min_exact       bool               True if a row has the minimum, False if it ma
 max_exact       bool               the same of the maximum
 null_count      int64              rows in which the column is NULL
 nan_count       int64              rows in which it is NaN
+distinct_count  int64              the number of its distinct values, if `pruning.backfill` counted them
+measured        bool               True if the statistics were computed from the data, not by the footer alone
 not_believed    list of strings    why statistics that the footer states are not believed
 first_seen      timestamp in UTC   when a look first found the file; NULL if the file is not kept
 ==============  =================  ===================================================================
 
-A NULL among the statistics is "unknown".
+A NULL among the statistics is "unknown". Version 1 had neither `distinct_count` nor `measured`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,14 +41,15 @@ from pruning.metadata.footers.trust import DOUBTS
 from pruning.metadata.store.collecting import collect
 from pruning.metadata.store.past import files_as_of
 from pruning.metadata.store.store import Store, creation_times, kept_footers, open_store
+from pruning.metadata.table.measured import DISTINCT
 from pruning.metadata.table.reading import footer_facts, read_in_threads
 from pruning.metadata.table.schema import column_types
-from pruning.metadata.table.structs import field_of, whole
+from pruning.metadata.table.structs import field_of, has_field, whole
 
 # A file and the ordinal of a row group inside it.
 _RowGroup: TypeAlias = tuple[str, int]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 SCHEMA = pa.schema(
     [
         pa.field("file", pa.string(), nullable=False),
@@ -61,6 +64,8 @@ SCHEMA = pa.schema(
         pa.field("max_exact", pa.bool_()),
         pa.field("null_count", pa.int64()),
         pa.field("nan_count", pa.int64()),
+        pa.field("distinct_count", pa.int64()),
+        pa.field("measured", pa.bool_(), nullable=False),
         pa.field("not_believed", pa.list_(pa.string()), nullable=False),
         pa.field("first_seen", pa.timestamp("us", tz="UTC")),
     ],
@@ -137,6 +142,7 @@ def _rows_of_column(
         reasons: Why some are not believed.
     """
     count = len(row_groups)
+    distinct = field_of(lanes, DISTINCT) if has_field(lanes, DISTINCT) else pa.nulls(count, pa.int64())
     places = zip(row_groups["file"].to_pylist(), row_groups["row_group"].to_pylist(), strict=True)
     fields = {
         **{field: row_groups[field] for field in row_groups.column_names},
@@ -148,6 +154,8 @@ def _rows_of_column(
             field: field_of(lanes, field)
             for field in ("byte_count", "min_exact", "max_exact", "null_count", "nan_count")
         },
+        "distinct_count": distinct,
+        "measured": distinct.is_valid(),
         "not_believed": pa.array([reasons.get(place, []) for place in places], pa.list_(pa.string())),
     }
     return pa.table({field.name: fields[field.name] for field in SCHEMA}, schema=SCHEMA)

@@ -22,15 +22,14 @@ with one dictionary for all blocks of a table.
 from collections.abc import Iterable
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pruning.expressions.types import INTEGRAL_BITS, Type
 from pruning.metadata.table.blocks import Shard
+from pruning.metadata.table.locators import LOCATORS, locator_rows
 from pruning.metadata.table.schema import arrow_type, column_types, sql_type
 from pruning.metadata.table.structs import field_of, make_struct, whole
 
 FIELD = "memberships"
-_ROW_GROUPS_MAX = 1 << 32  # ordinals are int32
 
 
 def membership_fields(type_: Type) -> pa.StructType:
@@ -99,9 +98,9 @@ def attach(metadata: pa.Table, parts: Iterable[Shard]) -> pa.Table:
     if not names:
         return metadata
     schema = pa.struct([(name, membership_fields(types[name])) for name in names])
-    locators = pa.concat_tables([table.select(["file", "row_group", "row_count"]) for table in tables])
+    locators = pa.concat_tables([table.select(LOCATORS) for table in tables])
     memberships = pa.concat_arrays([_conform(table, schema) for table in tables])
-    place = _locator_rows(metadata, locators)
+    place = locator_rows(metadata, locators)
     if not place.equals(pa.array(range(len(memberships)), pa.int32())):
         memberships = memberships.take(place)
     return metadata.append_column(FIELD, memberships)
@@ -142,20 +141,3 @@ def _cast_values(lists: pa.ListArray, values: pa.DataType) -> pa.ListArray:
     wide = pa.DictionaryArray.from_arrays(coded.indices, coded.dictionary.cast(values))
     mask = lists.is_null() if lists.null_count else None
     return pa.ListArray.from_arrays(lists.offsets, wide, mask=mask)
-
-
-def _locator_rows(metadata: pa.Table, locators: pa.Table) -> pa.Array:
-    """Return the row of each block among the locators; null if it has none."""
-    files = locators.column("file").unique()
-    key = _locator_keys(metadata, files)
-    locator_keys = _locator_keys(locators, files)
-    place = pc.index_in(key, value_set=locator_keys)
-    same = pc.equal(locators.column("row_count").take(place), metadata.column("row_count"))
-    return pc.if_else(pc.fill_null(whole(same), False), place, pa.scalar(None, pa.int32()))
-
-
-def _locator_keys(table: pa.Table, files: pa.Array) -> pa.Array:
-    """Return the file and row group of each block as one number; null if the file is not in `files`."""
-    file = pc.index_in(whole(table.column("file")), value_set=files).cast(pa.int64())
-    group = whole(table.column("row_group")).cast(pa.int64())
-    return pc.add(pc.multiply(file, pa.scalar(_ROW_GROUPS_MAX)), group)

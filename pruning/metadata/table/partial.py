@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from pruning.expressions.names import top_column
 from pruning.metadata.table.comparable import comparable_columns, with_comparable
+from pruning.metadata.table.locators import LOCATORS
 from pruning.metadata.table.structs import make_typed_struct, whole
 
 _KEY = b"skipproof.columns_read"
-_LOCATORS = ["file", "row_group", "row_count"]
 
 
 def noted_columns(table: pa.Table) -> frozenset[str] | None:
@@ -39,7 +39,7 @@ def unread_columns(table: pa.Table, names: Iterable[str]) -> frozenset[str]:
 
 def with_more_columns(table: pa.Table, other: pa.Table) -> pa.Table | None:
     """Return the table with the columns of another one of the same blocks; None if the blocks differ."""
-    if not table.select(_LOCATORS).equals(other.select(_LOCATORS)):
+    if not table.select(LOCATORS).equals(other.select(LOCATORS)):
         return None
     fields = {
         field.name: (field, lanes)

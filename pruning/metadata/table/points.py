@@ -8,11 +8,9 @@ import pyarrow.parquet as pq
 from pruning.metadata.files.locations import locate
 from pruning.metadata.table.blocks import Shard
 from pruning.metadata.table.coverings import CELLS_MAX, LISTS, covering, coverings_of, with_coverings
+from pruning.metadata.table.locators import LOCATORS, locator_rows
 from pruning.metadata.table.structs import whole
 from pruning.rules.sets.regions import CoordinatePair
-
-# Blocks are the same if all of these are equal.
-_LOCATORS = ["file", "row_group", "row_count"]
 
 
 def file_coverings(
@@ -64,7 +62,7 @@ def attach(metadata: pa.Table, parts: Iterable[Shard]) -> pa.Table:
     pairs = sorted({pair for _, coverings in tables for pair in coverings})
     if not pairs:
         return metadata
-    place = _locator_rows(metadata, pa.concat_tables([table.select(_LOCATORS) for table, _ in tables]))
+    place = locator_rows(metadata, pa.concat_tables([table.select(LOCATORS) for table, _ in tables]))
     lists = {
         pair: pa.concat_arrays(
             [coverings.get(pair, pa.nulls(len(table), LISTS)) for table, coverings in tables]
@@ -79,16 +77,3 @@ def without_column(metadata: pa.Table, name: str) -> pa.Table:
     coverings = coverings_of(metadata)
     kept = {pair: lists for pair, lists in coverings.items() if name not in (pair.latitude, pair.longitude)}
     return metadata if len(kept) == len(coverings) else with_coverings(metadata, kept)
-
-
-def _locator_rows(metadata: pa.Table, locators: pa.Table) -> pa.Array:
-    """Return the row of each block among the locators; null if it has none."""
-    blocks = metadata.select(_LOCATORS).append_column("ordinal", _ordinals(metadata))
-    rows = locators.append_column("place", _ordinals(locators))
-    joined = blocks.join(rows, _LOCATORS, join_type="left outer").sort_by("ordinal")
-    assert len(joined) == len(metadata), "no block is kept twice"
-    return whole(joined.column("place"))
-
-
-def _ordinals(table: pa.Table) -> pa.Array:
-    return pa.array(range(len(table)), pa.int64())

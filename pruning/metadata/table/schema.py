@@ -24,13 +24,14 @@ Each column's struct (null is "unknown", never zero):
 
 ====================  ============  ================================================================
 null_count            int64         rows that are NULL; for a field also those whose struct is
-nan_count             int64         rows that are NaN; never known from Parquet footers
+nan_count             int64         rows that are NaN; never known from Parquet footers alone
 byte_count            int64         compressed bytes of the column chunk
 min, max              the column's  bounds of the values that are neither NULL nor NaN
 min_exact, max_exact  bool          whether a row attains the bound; null or false is "widened"
 ====================  ============  ================================================================
 
-Min and max bound each value separately: either may be unknown alone.
+Min and max bound each value separately: either may be unknown alone. Columns that were measured have two more
+fields (`pruning.metadata.table.measured`).
 """
 
 from collections.abc import Iterable, Mapping

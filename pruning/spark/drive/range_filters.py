@@ -17,6 +17,7 @@ from pruning.expressions.sql import literal_sql
 from pruning.expressions.traversal import columns
 from pruning.expressions.trees import And, Column, Expression, IsNull, Not
 from pruning.expressions.types import Kind, Type, Value
+from pruning.metadata.table.measured import STATED
 from pruning.metadata.table.schema import columns_only, is_nested, sql_type
 from pruning.metadata.table.structs import field_of, has_field, whole
 
@@ -121,6 +122,9 @@ def _hull(
     # A block of NULL alone needs no bounds. A block whose NULL count is unknown is taken to hold values.
     all_null = pc.fill_null(pc.equal(field_of(column, "null_count"), rows), False)
     holds_values = pc.and_(keep, pc.invert(all_null))
+    # Of a measured block, the file may state other statistics, by which the reader would lose rows.
+    if has_field(column, STATED) and pc.any(pc.and_(keep, pc.invert(field_of(column, STATED)))).as_py():
+        return None
     kept_mins, kept_maxes = mins.filter(holds_values), maxes.filter(holds_values)
     if len(kept_mins) == 0 or kept_mins.null_count or kept_maxes.null_count:
         return None
