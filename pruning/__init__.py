@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pruning.metadata.index.indexing import index
-    from pruning.metadata.store.collecting import collect
-    from pruning.metadata.store.system_table import blocks
+    from pruning.paths import blocks, collect
     from pruning.spark.drive.predicates import classify
     from pruning.spark.drive.pruning import explain, prune
 
 __all__ = ["blocks", "classify", "collect", "explain", "index", "prune"]
 
 _HOMES = {
-    "blocks": "pruning.metadata.store.system_table",
+    "blocks": "pruning.paths",
     "classify": "pruning.spark.drive.predicates",
-    "collect": "pruning.metadata.store.collecting",
+    "collect": "pruning.paths",
     "explain": "pruning.spark.drive.pruning",
     "index": "pruning.metadata.index.indexing",
     "prune": "pruning.spark.drive.pruning",
