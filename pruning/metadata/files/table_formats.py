@@ -1,7 +1,6 @@
 """Detection of table formats whose logs remove files, which a plain Parquet reader would still read."""
 
-import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -9,6 +8,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from pruning.errors import InputError
+from pruning.metadata.files import globs
 from pruning.metadata.files.listing import Listing
 from pruning.metadata.files.locations import (
     is_local,
@@ -19,8 +19,10 @@ from pruning.metadata.files.locations import (
     relative_to,
 )
 
-# Tells of a path or URI whether it is a directory and, if a suffix is given, holds a file that ends in it.
-MarkerCheck = Callable[[str, str], bool]
+# The path or URI of a directory, and the end of the name of a file that must be in it; "" if none must be.
+Marker = tuple[str, str]
+# Tells of each marker whether it is there; of one that cannot be looked for, that it is not.
+MarkerCheck = Callable[[Sequence[Marker]], Sequence[bool]]
 
 # Each directory takes a few lookups, which are requests where the lake is remote.
 _STARTS_MAX = 32
@@ -48,7 +50,7 @@ _FORMATS = (
 
 
 def table_format_notes(
-    roots: Iterable[str], files: Iterable[str], *, has_marker: MarkerCheck | None = None
+    roots: Iterable[str], files: Iterable[str], *, has_markers: MarkerCheck | None = None
 ) -> tuple[str, ...]:
     """Return a warning for each table of another format whose directory is read as plain Parquet.
 
@@ -58,32 +60,56 @@ def table_format_notes(
     Args:
         roots: The paths or URIs that the caller gave: directories or files.
         files: The files in them, as paths or URIs.
-        has_marker: Looks for the directories that identify formats; by default, Arrow's file systems do.
+        has_markers: Looks for the directories that identify formats; by default, Arrow's file systems do.
     """
-    has_marker = functools.cache(has_marker or arrow_has_marker)
     holding = {file: parent_and_name(file)[0] for file in files}
     directories = dict.fromkeys(directory for directory in holding.values() if directory is not None)
-    starts = dict.fromkeys(
-        [
-            *islice((root for root in roots if root not in holding), _STARTS_MAX),
-            *islice(dict.fromkeys(map(_table_root, directories)), _STARTS_MAX),
-        ]
-    )
-    return tuple(dict.fromkeys(note for start in starts for note in _notes_upwards(start, has_marker)))
+    starts = [
+        *islice(
+            (root for root in roots if root not in holding and not _is_remote_pattern(root)), _STARTS_MAX
+        ),
+        *islice(dict.fromkeys(map(_table_root, directories)), _STARTS_MAX),
+    ]
+    candidates = dict.fromkeys(directory for start in starts for directory in _table_roots(start))
+    places = [(directory, format_) for directory in candidates for format_ in _FORMATS]
+    markers = [(path_below(directory, format_.marker), format_.suffix) for directory, format_ in places]
+    answers = (has_markers or arrow_has_markers)(markers)
+    return tuple(_note(*place) for place, is_there in zip(places, answers, strict=True) if is_there)
 
 
-def listed_marker(listing: Listing, marker: str, suffix: str) -> bool | None:
-    """Tell whether a listing has a marker, as `MarkerCheck` does; None if it does not cover the place."""
+def _is_remote_pattern(path: str) -> bool:
+    # In the URI of a remote store, `?` begins the query.
+    return not is_on_local_disk(path) and globs.is_pattern(path.partition("?")[0])
+
+
+def listed_marker(listing: Listing, marker: Marker) -> bool | None:
+    """Tell whether a listing has a marker; None if it does not cover the place."""
+    path, suffix = marker
     for root, folders in listing.folders.items():
-        relative = relative_to(root, marker)
+        relative = relative_to(root, path)
         if relative is not None:
-            return (
-                relative in folders
-                and any((relative_to(marker, listed.file) or "").endswith(suffix) for listed in listing.files)
-                if suffix
-                else relative in folders
-            )
+            files = (relative_to(path, listed.file) for listed in listing.files)
+            return relative in folders and (not suffix or any(f and f.endswith(suffix) for f in files))
     return None
+
+
+def arrow_has_markers(markers: Sequence[Marker]) -> list[bool]:
+    """Tell of each marker whether Arrow's file systems have it."""
+    return [_arrow_has_marker(*marker) for marker in markers]
+
+
+def _arrow_has_marker(marker: str, suffix: str) -> bool:
+    try:
+        system, path = locate(marker)
+        if is_local(system) and system.get_file_info(path).type is not fs.FileType.Directory:
+            return False
+        # Of a remote store, one request tells whether there is anything.
+        inside = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
+    except (InputError, OSError, pa.ArrowException):
+        return False
+    if not suffix:
+        return bool(inside) or is_local(system)
+    return any(entry.is_file and entry.path.endswith(suffix) for entry in inside)
 
 
 def _table_root(directory: str) -> str:
@@ -95,40 +121,18 @@ def _table_root(directory: str) -> str:
     return directory
 
 
-def _notes_upwards(start: str, has_marker: MarkerCheck) -> Iterator[str]:
-    """Yield warnings if a directory is the root of a table, or the data directory of one."""
+def _table_roots(start: str) -> Iterator[str]:
+    """Yield the directories that are roots of tables if a directory is one, or the data directory of one."""
     directory = _table_root(start)
+    yield directory
     parent, name = parent_and_name(directory)
-    for place in (directory, parent if name == _ICEBERG_DATA else None):
-        if place is not None:
-            yield from _notes_on(place, has_marker)
+    if name == _ICEBERG_DATA and parent is not None:
+        yield parent
 
 
-def _notes_on(directory: str, has_marker: MarkerCheck) -> Iterator[str]:
-    try:
-        shown = locate(directory)[1] if is_on_local_disk(directory) else directory
-        for format_ in _FORMATS:
-            if has_marker(path_below(directory, format_.marker), format_.suffix):
-                yield (
-                    f"{shown}: is a {format_.name} table (it has {format_.marker}); as plain Parquet, files "
-                    f"that the table has removed are read too: use a reader of {format_.name}"
-                )
-    except (InputError, OSError, pa.ArrowException):
-        return
-
-
-def arrow_has_marker(marker: str, suffix: str) -> bool:
-    """Tell as `MarkerCheck` does, by Arrow's file systems.
-
-    Raises:
-        InputError: no file system is known for the URI.
-        OSError, pa.ArrowException: the directory cannot be listed.
-    """
-    system, path = locate(marker)
-    if is_local(system) and system.get_file_info(path).type is not fs.FileType.Directory:
-        return False
-    # Of a remote store, one request tells whether there is anything.
-    inside = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
-    if not suffix:
-        return bool(inside) or is_local(system)
-    return any(entry.is_file and entry.path.endswith(suffix) for entry in inside)
+def _note(directory: str, format_: _TableFormat) -> str:
+    shown = locate(directory)[1] if is_on_local_disk(directory) else directory
+    return (
+        f"{shown}: is a {format_.name} table (it has {format_.marker}); as plain Parquet, files that the "
+        f"table has removed are read too: use a reader of {format_.name}"
+    )

@@ -13,8 +13,9 @@ from pruning.arguments import check_flag
 from pruning.errors import InputError, SkippedFileWarning
 from pruning.metadata.files.listing import ListedFile, Listing, Paths, Stamp, list_files
 from pruning.metadata.files.table_formats import (
+    Marker,
     MarkerCheck,
-    arrow_has_marker,
+    arrow_has_markers,
     listed_marker,
     table_format_notes,
 )
@@ -59,8 +60,8 @@ def collect(
     if as_of is not None:
         listing = files_as_of(listing, open_store(listing), as_of)
     roots = [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
-    has_marker = _marker_check(listing, session)
-    for note in table_format_notes(roots, [listed.file for listed in listing.files], has_marker=has_marker):
+    has_markers = _marker_check(listing, session)
+    for note in table_format_notes(roots, [listed.file for listed in listing.files], has_markers=has_markers):
         warnings.warn(note, stacklevel=3)
     read = _footer_reader(spark, session)
     shards, outcome = _gather_shards(listing, read=read, session=session, cache=cache, verify=verify)
@@ -108,15 +109,16 @@ def block_metadata(where: Any, *, session: SessionFiles | None = None) -> pa.Tab
 def _marker_check(listing: Listing, session: SessionFiles | None) -> MarkerCheck:
     """Return a function that looks for the marks of table formats, in the listing first."""
 
-    def has_marker(marker: str, suffix: str) -> bool:
-        listed = listed_marker(listing, marker, suffix)
-        if listed is not None:
-            return listed
-        if session is not None and any(file.by_session for file in listing.files):
-            return session.has_marker(marker, suffix)
-        return arrow_has_marker(marker, suffix)
+    def has_markers(markers: Sequence[Marker]) -> list[bool]:
+        answers = {marker: listed_marker(listing, marker) for marker in markers}
+        others = [marker for marker, answer in answers.items() if answer is None]
+        if others and session is not None and any(file.by_session for file in listing.files):
+            answers |= zip(others, session.has_markers(others), strict=True)
+        else:
+            answers |= zip(others, arrow_has_markers(others), strict=True)
+        return [bool(answers[marker]) for marker in markers]
 
-    return has_marker
+    return has_markers
 
 
 def _stray_files(listing: Listing, outcome: ReadResult, session: SessionFiles | None = None) -> list[str]:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from pruning.errors import InputError
 from pruning.metadata.files.listing import ListedFile, PathLister
+from pruning.metadata.files.table_formats import Marker
 from pruning.metadata.footers.footer import Footer, parse_footer, read_footer_bytes
 from pruning.metadata.footers.footer_batches import read_batch
 from pruning.metadata.footers.frame_files import FrameFiles, facts_of_footers
@@ -54,7 +55,7 @@ class SessionFiles(PathLister, Protocol):
     def is_parquet(self, listed: ListedFile) -> bool:
         """Tell as `pruning.metadata.footers.footer.is_parquet` does."""
 
-    def has_marker(self, marker: str, suffix: str) -> bool:
+    def has_markers(self, markers: Sequence[Marker]) -> Sequence[bool]:
         """Tell as `pruning.metadata.files.table_formats.MarkerCheck` does."""
 
 

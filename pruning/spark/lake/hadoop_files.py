@@ -24,6 +24,7 @@ from pruning.errors import InputError
 from pruning.metadata.files import globs
 from pruning.metadata.files.listing import Contents, ListedFile, Listing, Stamp, is_data
 from pruning.metadata.files.locations import path_below, table_directory, to_uri
+from pruning.metadata.files.table_formats import Marker
 from pruning.metadata.footers.footer import MAGICS, TRAILER_BYTES, footer_length
 from pruning.metadata.store.collecting import changed_files, read_listed_blocks
 from pruning.metadata.table.reading import ReadResult, shards_of_footers
@@ -38,6 +39,8 @@ _FIRST_ANSWER_FILES = 100
 # Before each end in an answer: 0 or, if there is none, 1, and the length.
 _HEAD = struct.Struct(">bi")
 _MAGIC_BYTES = 4
+# The first sign of an answer about a path at which nothing is.
+_ABSENT = "?"
 # No path holds this character.
 _SEPARATOR = "\0"
 
@@ -106,12 +109,9 @@ class _Entry:
         return cls(name, Stamp(int(size), int(time_ms)), kind == "d")
 
 
-@dataclass(frozen=True, slots=True)
-class _NoEntries:
-    """The reason why a path cannot be listed; `is_absent` is True if nothing is there."""
-
-    reason: str
-    is_absent: bool
+def _is_file(entries: Sequence[_Entry]) -> bool:
+    """Tell whether the entries at a path are of a file: itself, without a name."""
+    return [entry.name for entry in entries] == [""]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +151,8 @@ class HadoopFiles:
         """
         try:
             (entries,) = self._entries([path])
-            if not isinstance(entries, _NoEntries):
+            if entries is not None:
                 return [self._contents_at(path, entries, named=True)]
-            if not entries.is_absent:
-                raise InputError(f"{path}: cannot be listed ({entries.reason}); check its permissions")
             if not patterns or not globs.is_pattern(path):
                 raise InputError(f"{path}: does not exist; check the path")
             matches = [to_uri(match) for match in self._matches(path)]
@@ -163,7 +161,7 @@ class HadoopFiles:
             parts = [
                 self._contents_at(match, entries, named=False)
                 for match, entries in zip(matches, self._entries(matches), strict=True)
-                if not isinstance(entries, _NoEntries) and is_data(unquote(match).rpartition("/")[2])
+                if entries is not None
             ]
         except (Py4JError, PySparkException) as error:
             raise InputError(f"{path}: {_cannot_ask(error)}; check its scheme") from error
@@ -172,27 +170,24 @@ class HadoopFiles:
             raise InputError(f"{path}: matches no data files; check the pattern")
         return contents
 
-    def _contents_at(self, path: str, entries: list["_Entry"], *, named: bool) -> Contents:
+    def _contents_at(self, path: str, entries: Sequence["_Entry"], *, named: bool) -> Contents:
         """Return the file at a path, or the files below it, level by level."""
         directory = path.rstrip("/")
-        if [entry.name for entry in entries] == [""]:
+        if _is_file(entries):
             listed = _listed_file(path, entries[0].stamp, named=named)
-            return Contents(files=[listed], parent=listed.path.rpartition("/")[0])
+            is_hidden = not named and not is_data(listed.path.rpartition("/")[2])
+            return Contents(files=[] if is_hidden else [listed], parent=listed.path.rpartition("/")[0])
         stamps: dict[str, Stamp] = {}
         folders: set[str] = set()
         level = {"": entries}
         while level:
             below = {f"{above}{entry.name}": entry for above, inside in level.items() for entry in inside}
             stamps |= {name: entry.stamp for name, entry in below.items() if not entry.is_directory}
-            inner = [name for name, entry in below.items() if entry.is_directory]
-            folders.update(inner)
-            inner = [name for name in inner if is_data(name)]
+            folders |= {name for name, entry in below.items() if entry.is_directory}
+            inner = [name for name, entry in below.items() if entry.is_directory and is_data(name)]
             answers = self._entries([path_below(directory, name) for name in inner])
-            level = {}
-            for name, answer in zip(inner, answers, strict=True):
-                if isinstance(answer, _NoEntries):
-                    raise InputError(f"{path_below(directory, name)}: cannot be listed ({answer.reason})")
-                level[f"{name}/"] = answer
+            # A directory that is gone by now holds nothing.
+            level = {f"{name}/": answer or [] for name, answer in zip(inner, answers, strict=True)}
         files = [
             _listed_file(path_below(directory, name), stamp, named=False)
             for name, stamp in sorted(stamps.items())
@@ -216,29 +211,41 @@ class HadoopFiles:
         (end,) = _answers(self._ends([listed]), 1)
         return begin in MAGICS or isinstance(end, str) or end[-_MAGIC_BYTES:] in MAGICS
 
-    def has_marker(self, marker: str, suffix: str) -> bool:
-        """Tell whether a directory exists and, if a suffix is given, holds a file that ends in it."""
+    def has_markers(self, markers: Sequence[Marker]) -> list[bool]:
+        """Tell of each marker of a table format whether it is there, in one call."""
         try:
-            (entries,) = self._entries([marker])
+            answers = self._answers([path for path, _ in markers])
         except (Py4JError, PySparkException):
-            return False
-        if isinstance(entries, _NoEntries) or [entry.name for entry in entries] == [""]:
-            return False
-        return not suffix or any(entry.name.endswith(suffix) for entry in entries if not entry.is_directory)
+            return [False] * len(markers)
+        return [
+            not isinstance(entries, str)
+            and not _is_file(entries)
+            and (not suffix or any(entry.name.endswith(suffix) for entry in entries))
+            for (_, suffix), entries in zip(markers, answers, strict=True)
+        ]
 
-    def _entries(self, paths: Sequence[str]) -> list["list[_Entry] | _NoEntries"]:
-        """Return what is in each directory, or the file at a path, in one call."""
+    def _entries(self, paths: Sequence[str]) -> list[Sequence["_Entry"] | None]:
+        """Return what is in each directory, or the file at a path, in one call; None if nothing is there.
+
+        Raises:
+            InputError: a path cannot be listed.
+        """
+        entries: list[Sequence[_Entry] | None] = []
+        for path, answer in zip(paths, self._answers(paths), strict=True):
+            if isinstance(answer, str) and not answer.startswith(_ABSENT):
+                raise InputError(f"{path}: cannot be listed ({answer[1:]}); check its permissions")
+            entries.append(None if isinstance(answer, str) else answer)
+        return entries
+
+    def _answers(self, paths: Sequence[str]) -> list[Sequence["_Entry"] | str]:
+        """Return the entries at each path, or a sign and why there are none."""
         if not paths:
             return []
         java, configuration = _java_side(self.spark), self._configuration()
         lines = iter(java.entries(configuration, _join_paths(paths), _THREADS).split(_SEPARATOR))
-        answers: list[list[_Entry] | _NoEntries] = []
-        for line in lines:
-            if line.startswith(("?", "!")):
-                answers.append(_NoEntries(line[1:], is_absent=line.startswith("?")))
-            else:
-                answers.append([_Entry.of(next(lines)) for _ in range(int(line))])
-        return answers
+        return [
+            [_Entry.of(next(lines)) for _ in range(int(line))] if line.isdecimal() else line for line in lines
+        ]
 
     def _matches(self, pattern: str) -> list[str]:
         matches: str = _java_side(self.spark).matches(self._configuration(), unquote(pattern))

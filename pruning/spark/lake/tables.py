@@ -137,7 +137,9 @@ def format_notes(spark: SparkSession, table: ParquetTable) -> tuple[str, ...]:
     """Return a warning for each of the table's directories that is a table of another format."""
     roots = list(map(to_uri, table.roots))
     local = all(map(is_on_local_disk, (*roots, *table.files)))
-    return table_format_notes(roots, table.files, has_marker=None if local else HadoopFiles(spark).has_marker)
+    return table_format_notes(
+        roots, table.files, has_markers=None if local else HadoopFiles(spark).has_markers
+    )
 
 
 def leaf_attributes(leaf: Java) -> tuple[Attribute, ...]:
