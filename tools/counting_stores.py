@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -43,11 +44,13 @@ class Store:
         root: The URI of its root, without a slash at the end.
         query: The query that its URIs need.
         refused: A path that may not be listed or read.
+        delay_seconds: For how long each answer is held back.
     """
 
     root: str = ""
     query: str = ""
     refused: str = ""
+    delay_seconds: float = 0
     _requests: list[Request] = field(default_factory=list)
 
     def uri(self, path: str) -> str:
@@ -55,8 +58,10 @@ class Store:
         return f"{self.root}/{path}{self.query}"
 
     def add(self, request: Request) -> None:
-        """Count a request; any thread may call this."""
+        """Count a request, and hold its answer back; any thread may call this."""
         self._requests.append(request)
+        if self.delay_seconds:
+            time.sleep(self.delay_seconds)
 
     def take(self) -> list[Request]:
         """Return the requests, and forget them."""
@@ -141,6 +146,9 @@ class _WebHdfs(BaseHTTPRequestHandler):
     """Answers what Hadoop's client of WebHDFS asks in order to list and read files."""
 
     protocol_version = "HTTP/1.1"
+    # An answer is sent at once: the client acknowledges a part of one late.
+    wbufsize = -1
+    disable_nagle_algorithm = True
     folder: Path
     store: Store
 

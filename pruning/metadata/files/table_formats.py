@@ -71,10 +71,14 @@ def table_format_notes(
         *islice(dict.fromkeys(map(_table_root, directories)), _STARTS_MAX),
     ]
     candidates = dict.fromkeys(directory for start in starts for directory in _table_roots(start))
-    places = [(directory, format_) for directory in candidates for format_ in _FORMATS]
-    markers = [(path_below(directory, format_.marker), format_.suffix) for directory, format_ in places]
-    answers = (has_markers or arrow_has_markers)(markers)
-    return tuple(_note(*place) for place, is_there in zip(places, answers, strict=True) if is_there)
+    # A directory may be spelled with and without a slash at its end.
+    notes: dict[Marker, tuple[str, _TableFormat]] = {}
+    for directory in candidates:
+        for format_ in _FORMATS:
+            marker = path_below(directory, format_.marker), format_.suffix
+            notes.setdefault(marker, (directory, format_))
+    answers = (has_markers or arrow_has_markers)(list(notes))
+    return tuple(_note(*note) for note, is_there in zip(notes.values(), answers, strict=True) if is_there)
 
 
 def _is_remote_pattern(path: str) -> bool:
