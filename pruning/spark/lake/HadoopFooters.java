@@ -176,12 +176,12 @@ public final class HadoopFooters {
     private static String entriesOf(Configuration configuration, Path path) {
         try {
             FileSystem system = path.getFileSystem(configuration);
-            Path itself = system.makeQualified(path);
+            String itself = system.makeQualified(path).toUri().getPath();
             FileStatus[] listed = system.listStatus(path);
             StringBuilder lines = new StringBuilder().append(listed.length);
             for (int i = 0; i < listed.length; i++) {
                 FileStatus status = listed[i];
-                boolean alone = listed.length == 1 && status.isFile() && status.getPath().equals(itself);
+                boolean alone = status.isFile() && status.getPath().toUri().getPath().equals(itself);
                 lines.append(SEPARATOR).append(status.isDirectory() ? "d/" : "f/").append(status.getLen());
                 lines.append('/').append(status.getModificationTime()).append('/');
                 lines.append(alone ? "" : status.getPath().getName());

@@ -15,8 +15,8 @@ from pyarrow import fs
 import pruning
 from mutants.remote_lakes import MUTANTS
 from pruning.errors import InputError, SkippedFileWarning
-from pruning.metadata.files import locations, places
-from pruning.metadata.files.listing import list_files
+from pruning.metadata.files import listing, locations, places
+from pruning.metadata.files.listing import Contents, ListedFile, list_files
 from pruning.metadata.store.past import complete_looks
 from pruning.metadata.store.store import open_store
 from tools.counting_stores import Request, Store, operations, s3_store
@@ -203,6 +203,30 @@ def test_blocks_tells_when_a_file_was_first_found(lake: Store, kept: Path) -> No
     assert table["max"].to_pylist() == ["9", "19"]
     assert None not in table["first_seen"].to_pylist()
     assert operations(lake.take()) == {"LIST": 2}
+
+
+def test_a_session_lists_what_arrow_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An address that Arrow knows, where it has no credentials, and one that it does not know."""
+
+    class Refusing:
+        def get_file_info(self, _: Any) -> Any:
+            raise OSError("no credentials")
+
+    class Session:
+        def contents(self, path: str, *, patterns: bool) -> list[Contents]:
+            listed = ListedFile(
+                file=path, path=path, local=False, size_bytes=1, modified_ns=1, by_session=True
+            )
+            return [Contents(files=[listed], parent=path.rpartition("/")[0])]
+
+    locate = locations.locate
+    monkeypatch.setattr(
+        listing, "locate", lambda path: (Refusing(), "t") if path.startswith("s3:") else locate(path)
+    )
+    for path, sentence in (("s3://b/t", "cannot be listed"), ("nosuch://b/t", "no file system")):
+        with pytest.raises(InputError, match=sentence):
+            list_files(path)
+        assert list_files(path, session=Session()).files[0].by_session
 
 
 def test_an_address_is_of_one_endpoint_and_of_arrow(monkeypatch: pytest.MonkeyPatch) -> None:
