@@ -78,10 +78,12 @@ def table_format_notes(
             marker = path_below(directory, format_.marker), format_.suffix
             notes.setdefault(marker, (directory, format_))
     answers = (has_markers or arrow_has_markers)(list(notes))
-    return tuple(_note(*note) for note, is_there in zip(notes.values(), answers, strict=True) if is_there)
+    there = [note for note, is_there in zip(notes.values(), answers, strict=True) if is_there]
+    return tuple(dict.fromkeys(_note(*note) for note in there))
 
 
 def _is_remote_pattern(path: str) -> bool:
+    """Tell whether a remote path may be a pattern, which has no directory of its own."""
     # In the URI of a remote store, `?` begins the query.
     return not is_on_local_disk(path) and globs.is_pattern(path.partition("?")[0])
 

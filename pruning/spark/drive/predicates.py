@@ -1,7 +1,7 @@
 """Classifies blocks by a predicate in SQL, which Spark parses and types."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -37,7 +37,8 @@ def classify(predicate: str, where: pa.Table | Paths | DataFrame) -> pa.Int8Arra
     Args:
         predicate: A condition in Spark SQL, as after WHERE, over the columns' exact names; it has no alias.
         where: One or more Parquet files or directories, whose partition columns (`day=2024-01-01`) the
-            predicate may name; or block metadata from `collect`, which knows no partition columns. Columns
+            predicate may name, and of which the session lists and reads what Arrow cannot; or block metadata
+            from `collect`, which knows no partition columns. Columns
             without bounds, such as maps, may be named too, but decide nothing. Or a DataFrame of such block
             metadata, for example over Parquet files of it, which is then classified where it is, in Spark's
             tasks ([M] 5.1), by bounds and counts alone.
@@ -92,7 +93,7 @@ def blocks_of(where: pa.Table | Paths) -> pa.Table:
 
 def _session_files(where: Any) -> HadoopFiles | None:
     """Return the session's files if a path is not local; else a wrong path is told before Spark starts."""
-    paths = where if isinstance(where, Sequence) and not isinstance(where, str) else [where]
+    paths = where if isinstance(where, Collection) and not isinstance(where, str) else [where]
     local = all(is_on_local_disk(path) for path in paths if isinstance(path, str))
     return None if local else HadoopFiles(_session())
 
