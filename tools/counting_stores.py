@@ -237,8 +237,21 @@ def _locations(file: Path) -> dict[str, object]:
     return {"BlockLocations": {"BlockLocation": [location]}}
 
 
+def _located_blocks(file: Path) -> dict[str, object]:
+    """Return where a file's blocks are, as Hadoop before 3.4 asks for it: nowhere in particular."""
+    blocks = {
+        "fileLength": file.stat().st_size,
+        "isLastBlockComplete": True,
+        "isUnderConstruction": False,
+        "lastLocatedBlock": None,
+        "locatedBlocks": [],
+    }
+    return {"LocatedBlocks": blocks}
+
+
 _ANSWERS = {
     "LISTSTATUS": _statuses,
     "GETFILESTATUS": lambda file: {"FileStatus": _status(file)},
     "GETFILEBLOCKLOCATIONS": _locations,
+    "GET_BLOCK_LOCATIONS": _located_blocks,
 }
