@@ -1,6 +1,6 @@
 """Measure reading the statistics of many footers, beside pyarrow and DuckDB.
 
-    python bench/footers.py [--files N] [--rounds N] [--hadoop]
+    python bench/footers.py [--files N] [--rounds N] [--hadoop | --server [--delay-ms N]]
 
 A lake of files with 2 row groups and 12 columns, of two schemas, by three writers: pyarrow, DuckDB, and one
 that names itself parquet-mr. Each figure is the median of the processor times, of all threads, of rounds in
@@ -10,10 +10,16 @@ those that its `parquet_metadata` gives.
 
 With `--hadoop`, `prune`'s two ways to the metadata of a lake are compared instead, in wall time, with nothing
 kept: by Arrow under `file:`, and by the session's Hadoop file systems under `viewfs:`.
+
+With `--server`, the lake is served by stores on this machine that count requests, and what is read of it is
+kept: by S3, where `pruning.collect` reads it by Arrow, and by WebHDFS, where `pruning.prune` reads it by the
+session; beside them are the requests of Spark itself, which makes the DataFrame and runs its query.
 """
 
 import argparse
+import os
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -25,15 +31,22 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyarrow import fs
+from pyspark.sql import DataFrame
 from rich.console import Console
 from rich.table import Table
 from timing import medians
 
+import pruning
 from oracles.files.footers import BINARY, InFile, join_file, split_file
 from pruning.metadata.files.listing import Stamp
+from pruning.metadata.files.places import ENVIRONMENT
 from pruning.metadata.store.collecting import collect, read_blocks
 from pruning.spark.lake.hadoop_files import HadoopFiles, read_hadoop_blocks
 from skipproof.sessions import spark_session
+
+sys.path.append(str(Path(__file__).parents[1]))
+from tools.counting_stores import Store, operations, s3_store, webhdfs_store
 
 GROUPS, COLUMNS, ROWS_PER_GROUP = 2, 12, 2_048  # DuckDB writes row groups of a multiple of 2,048 rows
 AMOUNT = pa.decimal128(12, 2)
@@ -148,12 +161,63 @@ def print_hadoop(lake: Path, files: list[str], rounds: int) -> None:
         print(f"{way:20} {statistics.median(taken):.3f} s for {len(files):,} files")
 
 
+def print_requests(lake: Path, delay_seconds: float) -> None:
+    """Print the requests, bytes and seconds of reading a lake from stores, first and again."""
+    with tempfile.TemporaryDirectory() as kept, s3_store("lake") as store:
+        os.environ[ENVIRONMENT] = kept
+        system, root = fs.FileSystem.from_uri(store.uri("t"))
+        for path in lake.iterdir():
+            with system.open_output_stream(f"{root}/{path.name}") as file:
+                file.write(path.read_bytes())
+        # A file that is younger than this is not kept, as its time is in whole seconds.
+        time.sleep(2)
+        store.delay_seconds = delay_seconds
+        for call in ("first", "second"):
+            print_step(store, f"s3 collect, {call}", lambda: collect(store.uri("t")))
+    with (
+        tempfile.TemporaryDirectory() as kept,
+        webhdfs_store(lake) as store,
+        spark_session({"spark.master": "local[2]"}) as spark,
+    ):
+        os.environ[ENVIRONMENT] = kept
+        HadoopFiles(spark).statuses([f"{store.root}/none"])
+        store.delay_seconds = delay_seconds
+        frames: dict[str, DataFrame] = {}
+
+        def make() -> None:
+            frames["alone"] = spark.read.parquet(f"{store.root}/").where("id = 123456")
+
+        def narrow() -> None:
+            frames["pruned"] = pruning.prune(frames["alone"])
+
+        for call in ("first", "second"):
+            print_step(store, f"Spark lists, {call}", make)
+            print_step(store, f"webhdfs prune, {call}", narrow)
+        print_step(store, "webhdfs collect", lambda: pruning.collect(f"{store.root}/", spark=spark))
+        for name, frame in frames.items():
+            print_step(store, f"Spark runs, {name}", frame.collect)
+
+
+def print_step(store: Store, name: str, run: Callable[[], object]) -> None:
+    """Print what a step asks of a store, and its time."""
+    store.take()
+    began = time.perf_counter()
+    run()
+    seconds = time.perf_counter() - began
+    requests = store.take()
+    size_bytes = sum(request.size_bytes for request in requests)
+    counts = ", ".join(f"{operation} {count:,}" for operation, count in sorted(operations(requests).items()))
+    print(f"{name:22} {len(requests):6,} requests {size_bytes:12,} bytes {seconds:7.2f} s  {counts}")
+
+
 def main() -> None:
     """Write the lake, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", type=int, default=2_000, help="files of the lake (default %(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="counted rounds (default %(default)s)")
     parser.add_argument("--hadoop", action="store_true", help="compare Arrow's and Hadoop's file systems")
+    parser.add_argument("--server", action="store_true", help="count requests at stores on this machine")
+    parser.add_argument("--delay-ms", type=float, default=0, help="with --server: hold answers back so long")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         lake = Path(directory)
@@ -161,6 +225,9 @@ def main() -> None:
         files = sorted(map(str, lake.glob("*.parquet")))
         if arguments.hadoop:
             print_hadoop(lake, files, arguments.rounds)
+            return
+        if arguments.server:
+            print_requests(lake, arguments.delay_ms / 1_000)
             return
         chunks = arguments.files * GROUPS * COLUMNS
         assert collect(lake, cache=False).num_rows == arguments.files * GROUPS

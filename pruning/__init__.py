@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pruning.metadata.backfill.backfilling import backfill
     from pruning.metadata.index.indexing import index
-    from pruning.metadata.store.collecting import collect
-    from pruning.metadata.store.system_table import blocks
+    from pruning.paths import blocks, collect
     from pruning.spark.drive.predicates import classify
     from pruning.spark.drive.pruning import explain, prune
 
@@ -20,9 +19,9 @@ __all__ = ["backfill", "blocks", "classify", "collect", "explain", "index", "pru
 
 _HOMES = {
     "backfill": "pruning.metadata.backfill.backfilling",
-    "blocks": "pruning.metadata.store.system_table",
+    "blocks": "pruning.paths",
     "classify": "pruning.spark.drive.predicates",
-    "collect": "pruning.metadata.store.collecting",
+    "collect": "pruning.paths",
     "explain": "pruning.spark.drive.pruning",
     "index": "pruning.metadata.index.indexing",
     "prune": "pruning.spark.drive.pruning",

@@ -45,6 +45,8 @@ DEGREES = (None, "5", True, 91, float("nan"))
 # A public function and one of its arguments: how it is called, and what is no such argument.
 CASES: dict[str, tuple[Callable[[Any, str, Any], Any], tuple[Any, ...]]] = {
     "collect paths": (lambda wrong, path, df: pruning.collect(wrong), (*PLACES, *TABLES)),
+    "collect spark": (lambda wrong, path, df: pruning.collect(path, spark=wrong), (5, "spark", True)),
+    "blocks spark": (lambda wrong, path, df: pruning.blocks(path, spark=wrong), (5, "spark", b"")),
     "collect cache": (lambda wrong, path, df: pruning.collect(path, cache=wrong), FLAGS),
     "collect verify": (lambda wrong, path, df: pruning.collect(path, verify=wrong), FLAGS),
     "collect as_of": (lambda wrong, path, df: pruning.collect(path, as_of=wrong), TIMES),

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pruning
-from pruning.metadata.store import collecting
+from pruning.metadata.table import reading
 
 
 @pytest.fixture
@@ -29,12 +29,12 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files whose footers are read, as they are."""
     asked: list[str] = []
 
-    def reading(files: Any, **options: Any) -> Any:
+    def record(files: Any, **options: Any) -> Any:
         asked.extend(files)
         return original(files, **options)
 
-    original = collecting.read_footers
-    monkeypatch.setattr(collecting, "read_footers", reading)
+    original = reading.read_footers
+    monkeypatch.setattr(reading, "read_footers", record)
     return asked
 
 

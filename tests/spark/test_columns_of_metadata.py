@@ -11,6 +11,7 @@ import pytest
 
 import pruning
 from pruning.metadata.store import collecting, packs
+from pruning.metadata.table import reading
 from pruning.metadata.table.partial import noted_columns, unread_columns, with_columns_read, with_more_columns
 
 COLUMNS = 30
@@ -91,13 +92,13 @@ def test_a_self_join_reads_each_footer_once_where_nothing_is_kept(
     """Its sides ask of different columns."""
     keep_nothing(lake)
     names: list[str] = []
-    read = collecting.read_footers
+    read = reading.read_footers
 
     def record(files: Any, **options: Any) -> Any:
         names.extend(files)
         return read(files, **options)
 
-    monkeypatch.setattr(collecting, "read_footers", record)
+    monkeypatch.setattr(reading, "read_footers", record)
     spark.read.parquet(str(lake)).createOrReplaceTempView("t")
     df = spark.sql("SELECT * FROM t a JOIN t b ON a.c7 = -b.c8 WHERE a.c7 > 5 AND b.c8 < -5")
     assert pruning.prune(df).count() == df.count() == 2

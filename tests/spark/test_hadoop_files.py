@@ -192,6 +192,24 @@ def test_kept_metadata_spares_every_footer_until_files_change(
     assert [path.name for path in kept.glob("*/*")] == [log.FOLDER]
 
 
+def test_collect_reads_what_prune_reads(
+    spark: Any, lake: tuple[Path, str], kept: Path, read_files: list[str]
+) -> None:
+    """It lists by the session, too, a directory and a file, and opens what is not kept yet."""
+    folder, uri = lake
+    for number in range(3):
+        write(folder, number)
+    pruning.prune(spark.read.parquet(uri).where("x = 15"))
+    assert len(read_files) == 3
+    write(folder, 3)
+    assert pruning.collect(uri, spark=spark)["file"].unique().to_pylist() == [
+        f"{uri}/{number}.parquet" for number in range(4)
+    ]
+    assert pruning.collect(f"{uri}/2.parquet", spark=spark).num_rows == 2
+    assert read_files[3:] == ["3.parquet"]
+    assert pruning.classify("x >= 35", uri).to_pylist() == [0] * 7 + [2]
+
+
 def test_nothing_is_kept_where_no_directory_is_named(
     spark: Any, lake: tuple[Path, str], read_files: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,11 +57,11 @@ def matches(pattern: str, system: fs.FileSystem) -> list[GlobMatch]:
     for path in _expand_groups_with_slashes(pattern):
         base, remaining = _split_at_first_pattern(path)
         root = locate((_directory(base) or ".") + mark + query)[1]
-        for relative in _matching_paths(system, root, remaining):
+        for relative, info in _matching_paths(system, root, remaining):
             spelled = path_below(base + mark + query, relative) if base else relative
             match_path = f"{root.rstrip('/')}/{relative}"
             matches_by_path.setdefault(
-                match_path, GlobMatch(spelled, match_path, system.get_file_info(match_path))
+                match_path, GlobMatch(spelled, match_path, info or system.get_file_info(match_path))
             )
     return [
         matches_by_path[match_path]
@@ -85,26 +85,28 @@ def _directory(base: str) -> str:
     return base if not short or short.endswith(":") else short
 
 
-def _matching_paths(system: fs.FileSystem, root: str, names: list[str]) -> Iterator[str]:
-    """Yield the paths below a directory that match the names, level by level."""
-    level = [""]
+def _matching_paths(
+    system: fs.FileSystem, root: str, names: list[str]
+) -> Iterator[tuple[str, fs.FileInfo | None]]:
+    """Yield the paths below a directory that match the names, level by level, and what is there if listed."""
+    level: list[tuple[str, fs.FileInfo | None]] = [("", None)]
     for name in names:
         if is_pattern(name):
             regex = as_regex(name)
             level = [
-                f"{path}{entry.base_name}/"
-                for path in level
-                for entry in _entries(system, f"{root.rstrip('/')}/{path}".rstrip("/") or "/")
+                (f"{path}{entry.base_name}/", entry)
+                for path, info in level
+                for entry in _entries(system, f"{root.rstrip('/')}/{path}".rstrip("/") or "/", info)
                 if regex.fullmatch(entry.base_name) and entry.base_name != CACHE_DIRECTORY
             ]
         else:
-            level = [f"{path}{name}/" for path in level]
-    yield from (path.rstrip("/") for path in level)
+            level = [(f"{path}{name}/", None) for path, _ in level]
+    yield from ((path.rstrip("/"), info) for path, info in level)
 
 
-def _entries(system: fs.FileSystem, path: str) -> list[fs.FileInfo]:
+def _entries(system: fs.FileSystem, path: str, info: fs.FileInfo | None) -> list[fs.FileInfo]:
     """Return the entries of a directory; none if the path is a file or does not exist."""
-    if system.get_file_info(path).type is not fs.FileType.Directory:
+    if (info or system.get_file_info(path)).type is not fs.FileType.Directory:
         return []
     entries: list[fs.FileInfo] = system.get_file_info(fs.FileSelector(path))
     return entries

@@ -21,15 +21,22 @@ CACHE_DIRECTORY = ".skipproof"
 _LOCAL = fs.LocalFileSystem()
 # Hadoop's names of S3 clients; Arrow has one client, under the plain name.
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
+# Environment variables that name the endpoint of Arrow's S3 client.
+_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 # The characters that Hadoop does not escape when it prints a path as a URI.
 _UNESCAPED = "/:@&=+$,;!*'()~"
+
+
+class NoFileSystem(InputError):
+    """Raised for an address that Arrow has no file system for."""
 
 
 def locate(path: str) -> tuple[fs.FileSystem, str]:
     """Return the file system that holds `path`, and the path on it with URI escapes decoded.
 
     Raises:
-        InputError: no file system is known for the URI.
+        NoFileSystem: Arrow has none for the URI.
+        InputError: the URI names another host's local file.
     """
     plain = _PLAIN_FILE.match(path)
     if plain is not None:
@@ -46,7 +53,10 @@ def locate(path: str) -> tuple[fs.FileSystem, str]:
     try:
         system, root = _remote(parts.scheme.lower(), parts.netloc, parts.query)
     except (ValueError, OSError, NotImplementedError) as error:
-        raise InputError(f"{path}: no file system for this address ({error}); check its scheme") from error
+        raise NoFileSystem(
+            f"{path}: no file system for this address ({error}); check its scheme, or let a Spark session "
+            "read it: pruning.collect(path, spark=spark)"
+        ) from error
     return system, root + unquote(parts.path)
 
 
@@ -71,10 +81,20 @@ def table_directory(files: Sequence[str]) -> str | None:
     Args:
         files: URIs without escapes.
     """
-    names = zip(*(file.split("/")[:-1] for file in files), strict=False)
+    directory = common_directory([file.rpartition("/")[0] for file in files])
+    while directory is not None and "=" in directory.rpartition("/")[2]:
+        directory = common_directory([directory.rpartition("/")[0]])
+    return directory
+
+
+def common_directory(directories: Sequence[str]) -> str | None:
+    """Return the deepest directory that contains all of the directories; None if there is none.
+
+    Args:
+        directories: URIs without escapes.
+    """
+    names = zip(*(directory.split("/") for directory in directories), strict=False)
     common = [first for first, *_ in takewhile(lambda names: len(set(names)) == 1, names)]
-    while common and "=" in common[-1]:
-        common = common[:-1]
     # A scheme alone, or one whose host differs, is no directory.
     return "/".join(common) if common[1:] not in ([], [""]) else None
 
@@ -115,6 +135,18 @@ def relative_to(directory: str, file: str) -> str | None:
         return None
     relative = file[len(start) : len(file) - len(end)]
     return unquote(relative) if uri else relative
+
+
+def address(path: str) -> str:
+    """Return the unescaped URI of a path that Arrow reads remotely; those of files below it begin with it.
+
+    It names Arrow and the endpoint: elsewhere, the same path may be of other data, or have another time.
+    """
+    parts = urlsplit(path, allow_fragments=False)
+    scheme = _SCHEMES.get(parts.scheme.lower(), parts.scheme.lower())
+    options = [parts.query, *(os.environ.get(name, "") for name in _ENDPOINTS if scheme == "s3")]
+    host = "?".join([parts.netloc, *filter(None, options)])
+    return f"arrow+{scheme}://{host}{unquote(parts.path)}".rstrip("/")
 
 
 @functools.lru_cache(maxsize=64)

@@ -19,6 +19,8 @@ from pruning.metadata.footers.thrift_layout import Malformed, parse
 # One request usually fetches the whole footer; a longer one costs a second request.
 _TAIL_BYTES = 64 * 1024
 TRAILER_BYTES = 8  # the footer's length, then the magic
+# A file begins and ends with one of these, the second if its footer is encrypted.
+MAGICS = (b"PAR1", b"PARE")
 _INT64_MAX = (1 << 63) - 1
 
 
@@ -126,7 +128,7 @@ def is_parquet(file: str) -> bool:
             ends = handle.read_at(min(4, size), 0), handle.read_at(min(4, size), max(0, size - 4))
     except (OSError, pa.ArrowException):
         return True
-    return bool(size) and (path.endswith(".parquet") or any(end in (b"PAR1", b"PARE") for end in ends))
+    return bool(size) and (path.endswith(".parquet") or any(end in MAGICS for end in ends))
 
 
 def footer_length(file: str, tail: bytes, size: int) -> int:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from pruning.arguments import check_flag, check_number, check_sequence, check_texts
 from pruning.errors import InputError
 from pruning.metadata.files.listing import ListedFile, Listing, Paths, list_files, listings_by_place
+from pruning.metadata.files.locations import is_uri
 from pruning.metadata.index.block_values import indexable_names
 from pruning.metadata.index.child_processes import file_batches, read_in_processes
 from pruning.metadata.index.indexed_files import UnfittingBlocks, unfitting_columns
@@ -148,7 +149,7 @@ def index(
         if is_nested(name):
             raise InputError(f"{name}: is inside of a struct or an array; name top-level columns")
     listing = list_files(paths)
-    if listing.parent is None:
+    if listing.parent is None or is_uri(listing.parent):
         raise InputError("An index is kept beside local files only; name a local path")
     options = {"columns": None if columns is None else list(columns), **asdict(budget)}
     outcome = _index_in_processes(

@@ -12,7 +12,13 @@ import pyarrow as pa
 from pruning.arguments import check_flag
 from pruning.errors import DamagedMetadataWarning, InputError, SkippedFileWarning
 from pruning.metadata.files.listing import ListedFile, Listing, Paths, Stamp, list_files
-from pruning.metadata.files.table_formats import table_format_notes
+from pruning.metadata.files.table_formats import (
+    Marker,
+    MarkerCheck,
+    arrow_has_markers,
+    listed_marker,
+    table_format_notes,
+)
 from pruning.metadata.footers.footer import is_parquet
 from pruning.metadata.store.measured_packs import MeasuredPacks, measured_packs, measured_shards
 from pruning.metadata.store.past import files_as_of
@@ -32,7 +38,7 @@ from pruning.metadata.table.blocks import Shard, unite
 from pruning.metadata.table.measured import attach_measured
 from pruning.metadata.table.memberships import attach
 from pruning.metadata.table.partial import with_columns_read
-from pruning.metadata.table.reading import ReadResult, read_footers
+from pruning.metadata.table.reading import ReadResult, SessionFiles, read_listed_footers
 from pruning.metadata.table.schema import block_schema
 
 # Reads the footers of listed files.
@@ -57,71 +63,56 @@ class BlocksRead(NamedTuple):
 
 
 def collect(
-    paths: Paths, *, spark: Any = None, cache: bool = True, verify: bool = False, as_of: Any = None
+    paths: Paths,
+    *,
+    spark: Any = None,
+    session: SessionFiles | None = None,
+    cache: bool = True,
+    verify: bool = False,
+    as_of: Any = None,
 ) -> pa.Table:
-    """Collect the block metadata of Parquet files: a row per row group, in file order, then row-group order.
+    """Collect the block metadata of Parquet files, as `pruning.collect` does, with the files of a session.
 
     Args:
-        paths: A file, a directory (searched at any depth; hidden names are skipped, as Spark does), a
-            pattern as Hadoop and Spark read it (`*`, `?`, `[ab]`, `{a,b}`), or a sequence of them; local
-            paths or URIs.
-        spark: A session to read the footers with if there are very many files.
-        cache: Whether to use and update what is kept beside the data, as `pruning.metadata.store.store`
-            describes.
-        verify: Whether to read every footer and to compare it with what is kept.
-        as_of: A time in the past: a `datetime`, its text, or seconds since 1970. The table is given as it was
-            at the last time until then when the whole directory was collected; `paths` is that directory.
-    Returns:
-        A table as `pruning.metadata.table.schema` describes, with the memberships that `pruning.index`
-        and the statistics that `pruning.backfill` stored beside the data, if `cache` and the files have not
-        changed since. `file` is the path as it
-        was given, or the directory as it was given followed by the relative path.
-    Raises:
-        InputError: an argument is of another type, a path is missing, holds no data, or is not a
-            readable Parquet file; with `verify`, the kept metadata of a file is not that of its footer; or,
-            with `as_of`, the table's files at that time are not known, or one of them is gone.
-    Warns:
-        UserWarning: a directory is a Delta Lake, Iceberg or Hudi table, whose removed files are read too.
-        SkippedFileWarning: a directory holds files that are not Parquet; they are left out.
-    Example:
-        >>> import pruning, pyarrow as pa, pyarrow.parquet as pq, tempfile
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> pq.write_table(pa.table({"x": [1, 2, 8, 9]}), f"{folder.name}/t.parquet", row_group_size=2)
-        >>> blocks = pruning.collect(folder.name)
-        >>> [(block["x"]["min"], block["x"]["max"]) for block in blocks["columns"].to_pylist()]
-        [(1, 2), (8, 9)]
+        paths, cache, verify, as_of: As for `pruning.collect`.
+        spark: A session to read the footers with if there are very many files that Arrow reads.
+        session: The files that Arrow has no file system for.
     """
     check_flag("cache", cache)
     check_flag("verify", verify)
-    listing = list_files(paths)
+    listing = list_files(paths, session=session)
     if as_of is not None:
         listing = files_as_of(listing, open_store(listing), as_of)
     roots = [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
-    for note in table_format_notes(roots, [listed.file for listed in listing.files]):
-        warnings.warn(note, stacklevel=2)
-    read = _footer_reader(spark)
-    shards, outcome = _gather_shards(listing, read=read, cache=cache, verify=verify)
-    strays = _stray_files(listing, outcome)
+    has_markers = _marker_check(listing, session)
+    for note in table_format_notes(roots, [listed.file for listed in listing.files], has_markers=has_markers):
+        warnings.warn(note, stacklevel=3)
+    read = _footer_reader(spark, session)
+    shards, outcome = _gather_shards(listing, read=read, session=session, cache=cache, verify=verify)
+    strays = _stray_files(listing, outcome, session)
     for listed in listing.files:
         if listed.file in outcome.failures and (listed.file not in strays or not shards):
             raise InputError(outcome.failures[listed.file])
     if strays:
         several = f" and {len(strays) - 1:,} more" if len(strays) > 1 else ""
         warnings.warn(
-            f"{strays[0]}{several}: skipped, because it is no Parquet file", SkippedFileWarning, stacklevel=2
+            f"{strays[0]}{several}: skipped, because it is no Parquet file", SkippedFileWarning, stacklevel=3
         )
     metadata = unite(shards, [listed.file for listed in listing.files])
     return _with_data_facts(metadata, listing) if cache else metadata
 
 
-def block_metadata(where: Any) -> pa.Table:
+def block_metadata(where: Any, *, session: SessionFiles | None = None) -> pa.Table:
     """Return block metadata: the table itself if one is given, else that of the paths.
 
+    Args:
+        where: A table or paths.
+        session: As for `collect`.
     Raises:
         InputError: as `collect`; or a table is not as `pruning.metadata.table.schema` describes.
     """
     if not isinstance(where, pa.Table):
-        return collect(where)
+        return collect(where, session=session)
     for field in block_schema({}):
         if where.schema.names.count(field.name) != 1:
             raise InputError(
@@ -139,12 +130,29 @@ def block_metadata(where: Any) -> pa.Table:
     return where
 
 
-def _stray_files(listing: Listing, outcome: ReadResult) -> list[str]:
+def _marker_check(listing: Listing, session: SessionFiles | None) -> MarkerCheck:
+    """Return a function that looks for the marks of table formats, in the listing first."""
+
+    def has_markers(markers: Sequence[Marker]) -> list[bool]:
+        answers = {marker: listed_marker(listing, marker) for marker in markers}
+        others = [marker for marker, answer in answers.items() if answer is None]
+        if others and session is not None and any(file.by_session for file in listing.files):
+            answers |= zip(others, session.has_markers(others), strict=True)
+        else:
+            answers |= zip(others, arrow_has_markers(others), strict=True)
+        return [bool(answers[marker]) for marker in markers]
+
+    return has_markers
+
+
+def _stray_files(listing: Listing, outcome: ReadResult, session: SessionFiles | None = None) -> list[str]:
     """Return the files that cannot be read, are not Parquet files, and were not named by the caller."""
     return [
         listed.file
         for listed in listing.files
-        if listed.file in outcome.failures and not listed.named and not is_parquet(listed.file)
+        if listed.file in outcome.failures
+        and not listed.named
+        and not (session.is_parquet(listed) if session and listed.by_session else is_parquet(listed.file))
     ]
 
 
@@ -291,13 +299,13 @@ def _attach_index(metadata: pa.Table, index: cached_index.Cache, listing: Listin
     return points.attach(attach(metadata, parts), parts)
 
 
-def _footer_reader(spark: Any) -> FooterReader:
-    """Return a function that reads footers by Arrow's file systems, by a Spark job if there are very many."""
-    return lambda listed_files: read_footers([listed.file for listed in listed_files], spark=spark)
+def _footer_reader(spark: Any, session: SessionFiles | None = None) -> FooterReader:
+    """Return a function that reads footers, by a Spark job if there are very many that Arrow reads."""
+    return partial(read_listed_footers, spark=spark, session=session)
 
 
 def _gather_shards(
-    listing: Listing, *, read: FooterReader, cache: bool, verify: bool
+    listing: Listing, *, read: FooterReader, session: SessionFiles | None = None, cache: bool, verify: bool
 ) -> tuple[list[Shard], ReadResult]:
     """Return the shards of the listed files, kept or read now, and the result of the reading."""
     store = open_store(listing) if cache or verify else NO_STORE
@@ -305,7 +313,7 @@ def _gather_shards(
     kept_files = {file for part in kept for file in part.files}
     wanted = [listed for listed in listing.files if verify or listed.file not in kept_files]
     outcome = read(wanted)
-    only_strays_fail = len(outcome.failures) == len(_stray_files(listing, outcome))
+    only_strays_fail = len(outcome.failures) == len(_stray_files(listing, outcome, session))
     if verify and only_strays_fail:
         check_kept(store, listing, kept, outcome.shards)
     if cache:

@@ -42,7 +42,7 @@ from pruning.metadata.store.collecting import collect
 from pruning.metadata.store.past import files_as_of
 from pruning.metadata.store.store import Store, creation_times, kept_footers, open_store
 from pruning.metadata.table.measured import DISTINCT
-from pruning.metadata.table.reading import footer_facts, read_in_threads
+from pruning.metadata.table.reading import SessionFiles, footer_facts, read_listed_footers
 from pruning.metadata.table.schema import column_types
 from pruning.metadata.table.structs import field_of, has_field, whole
 
@@ -73,30 +73,22 @@ SCHEMA = pa.schema(
 )
 
 
-def blocks(paths: Paths, *, columns: Sequence[str] | None = None, as_of: Any = None) -> pa.Table:
-    """Return the block metadata of Parquet files as a table with a row for each row group and column.
+def blocks(
+    paths: Paths,
+    *,
+    session: SessionFiles | None = None,
+    columns: Sequence[str] | None = None,
+    as_of: Any = None,
+) -> pa.Table:
+    """Return a table with a row for each row group and column, as `pruning.blocks` does.
 
     Args:
-        paths: As for `pruning.collect`.
-        columns: The columns to show, by their exact names in block metadata; None is all of known types.
-        as_of: As for `pruning.collect`.
-    Returns:
-        A table as this module describes: by files, row groups and columns, in their orders.
-    Raises:
-        InputError: as `pruning.collect`; or a column is in no file.
-    Warns:
-        UserWarning, SkippedFileWarning: as `pruning.collect`.
-    Example:
-        >>> import pruning, pyarrow as pa, pyarrow.parquet as pq, tempfile
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> pq.write_table(pa.table({"x": [1, 2, 8, 9]}), f"{folder.name}/t.parquet", row_group_size=2)
-        >>> table = pruning.blocks(folder.name)
-        >>> table.select(["row_group", "column", "min", "max", "null_count"]).to_pylist()[1]
-        {'row_group': 1, 'column': 'x', 'min': '8', 'max': '9', 'null_count': 0}
+        paths, columns, as_of: As for `pruning.blocks`.
+        session: The files that Arrow has no file system for.
     """
     if columns is not None:
         check_texts("columns", columns)
-    metadata = collect(paths, as_of=as_of).combine_chunks()
+    metadata = collect(paths, session=session, as_of=as_of).combine_chunks()
     types = column_types(metadata)
     names = list(types if columns is None else dict.fromkeys(columns))
     for name in names:
@@ -104,12 +96,12 @@ def blocks(paths: Paths, *, columns: Sequence[str] | None = None, as_of: Any = N
             raise InputError(
                 f"Column {name!r} is in no file, or has no bounds; the columns are {', '.join(types)}."
             )
-    listing = list_files(paths)
+    listing = list_files(paths, session=session)
     store = open_store(listing)
     if as_of is not None:
         listing = files_as_of(listing, store, as_of)
     row_groups = _row_groups(metadata, creation_times(store, listing))
-    reasons = _reasons(listing, store)
+    reasons = _reasons(listing, store, session)
     structs = whole(metadata["columns"])
     parts = [
         _rows_of_column(row_groups, name, types[name].sql, field_of(structs, name), reasons.get(name, {}))
@@ -167,12 +159,15 @@ def _texts(bounds: pa.Array) -> pa.Array:
     return pc.cast(bounds, pa.string())
 
 
-def _reasons(listing: Listing, store: Store) -> dict[str, dict[_RowGroup, list[str]]]:
+def _reasons(
+    listing: Listing, store: Store, session: SessionFiles | None
+) -> dict[str, dict[_RowGroup, list[str]]]:
     """Return, by columns, why statistics are not believed. Footers that are not kept are read."""
     kept = kept_footers(store, listing)
-    unread = [listed.file for listed in listing.files if listed.file not in kept]
+    unread = [listed for listed in listing.files if listed.file not in kept]
     reasons: dict[str, dict[_RowGroup, list[str]]] = {}
-    for facts in footer_facts((kept | read_in_threads(unread).footers).items(), {}):
+    footers = kept | read_listed_footers(unread, session=session).footers
+    for facts in footer_facts(footers.items(), {}):
         for part, column, doubt, row_groups in rejections(facts):
             sentence = f"{DOUBTS[doubt].name}: {DOUBTS[doubt].reason}"
             ordinals = ranges(np.zeros(len(part.files), np.int64), part.group_counts)

@@ -4,11 +4,13 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
 from pruning.errors import InputError
+from pruning.metadata.files.listing import ListedFile, PathLister
+from pruning.metadata.files.table_formats import Marker
 from pruning.metadata.footers.footer import Footer, parse_footer, read_footer_bytes
 from pruning.metadata.footers.footer_batches import read_batch
 from pruning.metadata.footers.frame_files import FrameFiles, facts_of_footers
@@ -43,6 +45,40 @@ class ReadResult:
     shards: list[Shard]
     failures: dict[str, str]
     footers: dict[str, bytes] = field(default_factory=dict)
+
+
+class SessionFiles(PathLister, Protocol):
+    """The files that a Spark session reaches: those of addresses that Arrow has no file system for."""
+
+    def read_footers(self, listed_files: Sequence[ListedFile]) -> ReadResult:
+        """Read the footers of listed files."""
+
+    def is_parquet(self, listed: ListedFile) -> bool:
+        """Tell as `pruning.metadata.footers.footer.is_parquet` does."""
+
+    def has_markers(self, markers: Sequence[Marker]) -> Sequence[bool]:
+        """Tell as `pruning.metadata.files.table_formats.MarkerCheck` does."""
+
+
+def read_listed_footers(
+    listed_files: Sequence[ListedFile], *, spark: Any = None, session: SessionFiles | None = None
+) -> ReadResult:
+    """Read the footers of listed files, those that a session has listed by `session`.
+
+    Args:
+        listed_files: The files.
+        spark: As for `read_footers`.
+        session: Needed if it has listed any of them.
+    """
+    by_session = [listed for listed in listed_files if listed.by_session]
+    result = read_footers([listed.file for listed in listed_files if not listed.by_session], spark=spark)
+    if not by_session:
+        return result
+    assert session is not None
+    other = session.read_footers(by_session)
+    return ReadResult(
+        [*result.shards, *other.shards], result.failures | other.failures, result.footers | other.footers
+    )
 
 
 def read_footers(files: Sequence[str], *, spark: Any = None) -> ReadResult:

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pruning.errors import InputError
 from pruning.metadata.files.listing import list_files
-from pruning.metadata.files.locations import locate, to_uri
+from pruning.metadata.files.locations import is_on_local_disk, locate, to_uri
 from pruning.metadata.store.collecting import changed_files
 from pruning.metadata.store.past import files_as_of
 from pruning.metadata.store.store import open_store
@@ -52,7 +52,10 @@ def _leaf_as_of(spark: SparkSession, leaf: Java, as_of: Any) -> Java | None:
         table = parquet_table(spark, leaf, leaf_attributes(leaf))
         if len(table.roots) != 1:
             raise InputError("as_of is about whole tables; give a query over one directory for each table")
-        listing = list_files(to_uri(table.roots[0]), patterns=False)
+        root = to_uri(table.roots[0])
+        if not is_on_local_disk(root):
+            raise InputError(f"{root}: is not local, and as_of is about local tables; leave as_of out")
+        listing = list_files(root, patterns=False)
         listing = files_as_of(listing, open_store(listing), as_of)
         by_path = dict(zip((locate(file)[1] for file in table.files), table.files, strict=True))
         stamps = dict(zip(by_path, listed_stamps(spark, table), strict=True))

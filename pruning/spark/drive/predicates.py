@@ -1,7 +1,7 @@
 """Classifies blocks by a predicate in SQL, which Spark parses and types."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from pruning.expressions.names import quoted_name
 from pruning.expressions.trees import Expression, Literal, Opaque
 from pruning.expressions.types import BOOLEAN, Type
 from pruning.metadata.files.listing import Paths
+from pruning.metadata.files.locations import is_on_local_disk
 from pruning.metadata.footers.other_columns import SparkType, other_columns_of
 from pruning.metadata.store.collecting import block_metadata
 from pruning.metadata.table.schema import column_types
@@ -22,6 +23,7 @@ from pruning.spark.drive.executors import classify_frame, frame_column_types
 from pruning.spark.drive.filter_technique import CatalystPredicate, catalyst_predicate, filter_verdicts
 from pruning.spark.jvm.gateway import Java, elements, simple_name
 from pruning.spark.lake.directories import with_directory_columns
+from pruning.spark.lake.hadoop_files import HadoopFiles
 from pruning.spark.lake.nested import row_type
 
 PREDICATE_SHOWN = 200
@@ -35,7 +37,8 @@ def classify(predicate: str, where: pa.Table | Paths | DataFrame) -> pa.Int8Arra
     Args:
         predicate: A condition in Spark SQL, as after WHERE, over the columns' exact names; it has no alias.
         where: One or more Parquet files or directories, whose partition columns (`day=2024-01-01`) the
-            predicate may name; or block metadata from `collect`, which knows no partition columns. Columns
+            predicate may name, and of which the session lists and reads what Arrow cannot; or block metadata
+            from `collect`, which knows no partition columns. Columns
             without bounds, such as maps, may be named too, but decide nothing. Or a DataFrame of such block
             metadata, for example over Parquet files of it, which is then classified where it is, in Spark's
             tasks ([M] 5.1), by bounds and counts alone.
@@ -84,8 +87,15 @@ def blocks_of(where: pa.Table | Paths) -> pa.Table:
     Raises:
         InputError: as `collect`.
     """
-    metadata = block_metadata(where)
+    metadata = block_metadata(where, session=_session_files(where))
     return metadata if isinstance(where, pa.Table) else with_directory_columns(_session(), metadata, where)
+
+
+def _session_files(where: Any) -> HadoopFiles | None:
+    """Return the session's files if a path is not local; else a wrong path is told before Spark starts."""
+    paths = where if isinstance(where, Collection) and not isinstance(where, str) else [where]
+    local = all(is_on_local_disk(path) for path in paths if isinstance(path, str))
+    return None if local else HadoopFiles(_session())
 
 
 def parse(

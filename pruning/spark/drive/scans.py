@@ -14,8 +14,6 @@ from pruning.expressions.traversal import columns, leaf_names
 from pruning.expressions.trees import And, Expression, Literal
 from pruning.expressions.types import BOOLEAN
 from pruning.metadata.files.listing import Stamp
-from pruning.metadata.files.locations import to_uri
-from pruning.metadata.files.table_formats import table_format_notes
 from pruning.metadata.store.collecting import BlocksRead
 from pruning.metadata.table.partial import (
     noted_columns,
@@ -39,6 +37,7 @@ from pruning.spark.lake.nested import leaf_types
 from pruning.spark.lake.tables import (
     ParquetTable,
     Unprunable,
+    format_notes,
     listed_stamps,
     parquet_table,
     with_files,
@@ -383,7 +382,7 @@ def open_scan(
             raise Unsettled(f"the query reads {attribute.name}, which tells of files")
     names = leaf.chain.names({attribute.id: attribute.name for attribute in table.attributes})
     own_filter = catalyst_predicate(spark, leaf.chain.conditions, names)
-    notes = list(table_format_notes(map(to_uri, table.roots), table.files))
+    notes = list(format_notes(spark, table))
     return TableScan(
         spark=spark,
         leaf=leaf,

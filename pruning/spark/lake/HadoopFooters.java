@@ -1,7 +1,9 @@
 import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -12,6 +14,7 @@ import java.util.concurrent.Future;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.FutureDataInputStreamBuilder;
 import org.apache.hadoop.fs.Path;
 
@@ -115,6 +118,80 @@ public final class HadoopFooters {
         }
         out.flush();
         return bytes.toByteArray();
+    }
+
+    /**
+     * Return, for each path, what a directory holds; of a file, the file alone, without a name.
+     *
+     * A line has "d" or "f", the size, the time and the name of an entry, separated by slashes; an answer
+     * begins with the number of its lines. Where there is none, the answer is "?" if nothing is at the path,
+     * else "!", and then why.
+     */
+    public String entries(final Configuration configuration, String joined, int threads) throws Exception {
+        final String[] names = joined.split(SEPARATOR);
+        final String[] answers = new String[names.length];
+        List tasks = new ArrayList();
+        for (int place = 0; place < names.length; place++) {
+            final int i = place;
+            tasks.add(new Callable() {
+                public Object call() {
+                    answers[i] = entriesOf(configuration, new Path(names[i]));
+                    return null;
+                }
+            });
+        }
+        run(tasks, threads);
+        return String.join(SEPARATOR, answers);
+    }
+
+    /** Return the paths that a pattern matches. */
+    public String matches(Configuration configuration, String pattern) throws Exception {
+        Path path = new Path(pattern);
+        FileStatus[] matches = path.getFileSystem(configuration).globStatus(path);
+        StringBuilder paths = new StringBuilder();
+        for (int i = 0; matches != null && i < matches.length; i++) {
+            paths.append(i == 0 ? "" : SEPARATOR).append(matches[i].getPath().toString());
+        }
+        return paths.toString();
+    }
+
+    /** Return the first bytes of a file, at most so many. */
+    public byte[] beginning(Configuration configuration, String name, int count) throws Exception {
+        Path path = new Path(name);
+        FSDataInputStream in = path.getFileSystem(configuration).open(path);
+        try {
+            byte[] bytes = new byte[count];
+            int size = 0;
+            int read = in.read(bytes, 0, count);
+            while (read > 0) {
+                size += read;
+                read = in.read(bytes, size, count - size);
+            }
+            return Arrays.copyOf(bytes, size);
+        } finally {
+            in.close();
+        }
+    }
+
+    private static String entriesOf(Configuration configuration, Path path) {
+        try {
+            FileSystem system = path.getFileSystem(configuration);
+            String itself = system.makeQualified(path).toUri().getPath();
+            FileStatus[] listed = system.listStatus(path);
+            StringBuilder lines = new StringBuilder().append(listed.length);
+            for (int i = 0; i < listed.length; i++) {
+                FileStatus status = listed[i];
+                boolean alone = status.isFile() && status.getPath().toUri().getPath().equals(itself);
+                lines.append(SEPARATOR).append(status.isDirectory() ? "d/" : "f/").append(status.getLen());
+                lines.append('/').append(status.getModificationTime()).append('/');
+                lines.append(alone ? "" : status.getPath().getName());
+            }
+            return lines.toString();
+        } catch (FileNotFoundException error) {
+            return "?" + sentence(error);
+        } catch (Exception error) {
+            return "!" + sentence(error);
+        }
     }
 
     private static void listDirectory(

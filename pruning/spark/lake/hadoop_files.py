@@ -20,9 +20,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pruning.errors import InputError
-from pruning.metadata.files.listing import ListedFile, Listing, Stamp
-from pruning.metadata.files.locations import table_directory
-from pruning.metadata.footers.footer import TRAILER_BYTES, footer_length
+from pruning.metadata.files import globs
+from pruning.metadata.files.listing import Contents, ListedFile, Listing, Stamp, is_data
+from pruning.metadata.files.locations import path_below, table_directory, to_uri
+from pruning.metadata.files.table_formats import Marker
+from pruning.metadata.footers.footer import MAGICS, TRAILER_BYTES, footer_length
 from pruning.metadata.store.collecting import BlocksRead, changed_files, read_listed_blocks
 from pruning.metadata.store.searching import Question
 from pruning.metadata.table.reading import ReadResult, shards_of_footers
@@ -36,6 +38,9 @@ _ANSWER_BYTES, _ANSWER_FILES_MAX = 8 << 20, 2_000
 _FIRST_ANSWER_FILES = 100
 # Before each end in an answer: 0 or, if there is none, 1, and the length.
 _HEAD = struct.Struct(">bi")
+_MAGIC_BYTES = 4
+# The first sign of an answer about a path at which nothing is.
+_ABSENT = "?"
 # No path holds this character.
 _SEPARATOR = "\0"
 
@@ -81,14 +86,36 @@ def read_hadoop_blocks(
     return blocks._replace(failures=failures | blocks.failures)
 
 
-def _listed_file(path: str, status: Stamp) -> ListedFile:
+def _listed_file(file: str, status: Stamp, *, named: bool = True) -> ListedFile:
     return ListedFile(
-        file=path,
-        path=unquote(path),
+        file=file,
+        path=unquote(file),
         local=False,
         size_bytes=status.size_bytes,
         modified_ns=status.modified_ms * 1_000_000,
+        named=named,
+        by_session=True,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """An entry of a directory."""
+
+    name: str
+    stamp: Stamp
+    is_directory: bool
+
+    @classmethod
+    def of(cls, line: str) -> "_Entry":
+        """Read a line of the Java side."""
+        kind, size, time_ms, name = line.split("/", 3)
+        return cls(name, Stamp(int(size), int(time_ms)), kind == "d")
+
+
+def _is_file(entries: Sequence[_Entry]) -> bool:
+    """Tell whether the entries at a path are of a file: itself, without a name."""
+    return [entry.name for entry in entries] == [""]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +146,114 @@ class HadoopFiles:
         """
         lines: str = _java_side(self.spark).stamps(statuses)
         return [Stamp(*map(int, line.split())) for line in lines.split(_SEPARATOR)] if lines else []
+
+    def contents(self, path: str, *, patterns: bool) -> list[Contents]:
+        """Return the files at a path, or those of each match of a pattern.
+
+        Raises:
+            InputError: nothing is there, or it cannot be listed.
+        """
+        try:
+            (entries,) = self._entries([path])
+            if entries is not None:
+                return [self._contents_at(path, entries, named=True)]
+            if not patterns or not globs.is_pattern(path):
+                raise InputError(f"{path}: does not exist; check the path")
+            matches = [to_uri(match) for match in self._matches(path)]
+            if not matches:
+                raise InputError(f"{path}: matches no file or directory; check the pattern")
+            parts = [
+                self._contents_at(match, entries, named=False)
+                for match, entries in zip(matches, self._entries(matches), strict=True)
+                if entries is not None
+            ]
+        except (Py4JError, PySparkException) as error:
+            raise InputError(f"{path}: {_cannot_ask(error)}; check its scheme") from error
+        contents = [part for part in parts if part.files]
+        if not contents:
+            raise InputError(f"{path}: matches no data files; check the pattern")
+        return contents
+
+    def _contents_at(self, path: str, entries: Sequence["_Entry"], *, named: bool) -> Contents:
+        """Return the file at a path, or the files below it, level by level."""
+        directory = path.rstrip("/")
+        if _is_file(entries):
+            listed = _listed_file(path, entries[0].stamp, named=named)
+            is_hidden = not named and not is_data(listed.path.rpartition("/")[2])
+            return Contents(files=[] if is_hidden else [listed], parent=listed.path.rpartition("/")[0])
+        stamps: dict[str, Stamp] = {}
+        folders: set[str] = set()
+        level = {"": entries}
+        while level:
+            below = {f"{above}{entry.name}": entry for above, inside in level.items() for entry in inside}
+            stamps |= {name: entry.stamp for name, entry in below.items() if not entry.is_directory}
+            folders |= {name for name, entry in below.items() if entry.is_directory}
+            inner = [name for name, entry in below.items() if entry.is_directory and is_data(name)]
+            answers = self._entries([path_below(directory, name) for name in inner])
+            # A directory that is gone by now holds nothing.
+            level = {f"{name}/": answer or [] for name, answer in zip(inner, answers, strict=True)}
+        files = [
+            _listed_file(path_below(directory, name), stamp, named=False)
+            for name, stamp in sorted(stamps.items())
+            if is_data(name)
+        ]
+        if not files and named:
+            raise InputError(f"{path}: holds no data files; name a directory with Parquet files in it")
+        return Contents(
+            files=files, parent=unquote(directory), whole=named, folders={path: frozenset(folders)}
+        )
+
+    def is_parquet(self, listed: ListedFile) -> bool:
+        """Tell whether a file looks like Parquet, as `pruning.metadata.footers.footer.is_parquet` does."""
+        if not listed.size_bytes or listed.file.endswith(".parquet"):
+            return bool(listed.size_bytes)
+        try:
+            java, configuration = _java_side(self.spark), self._configuration()
+            begin = bytes(java.beginning(configuration, listed.path, _MAGIC_BYTES))
+        except (Py4JError, PySparkException):
+            return True
+        (end,) = _answers(self._ends([listed]), 1)
+        return begin in MAGICS or isinstance(end, str) or end[-_MAGIC_BYTES:] in MAGICS
+
+    def has_markers(self, markers: Sequence[Marker]) -> list[bool]:
+        """Tell of each marker of a table format whether it is there, in one call."""
+        try:
+            answers = self._answers([path for path, _ in markers])
+        except (Py4JError, PySparkException):
+            return [False] * len(markers)
+        return [
+            not isinstance(entries, str)
+            and not _is_file(entries)
+            and (not suffix or any(entry.name.endswith(suffix) for entry in entries))
+            for (_, suffix), entries in zip(markers, answers, strict=True)
+        ]
+
+    def _entries(self, paths: Sequence[str]) -> list[Sequence["_Entry"] | None]:
+        """Return what is in each directory, or the file at a path, in one call; None if nothing is there.
+
+        Raises:
+            InputError: a path cannot be listed.
+        """
+        entries: list[Sequence[_Entry] | None] = []
+        for path, answer in zip(paths, self._answers(paths), strict=True):
+            if isinstance(answer, str) and not answer.startswith(_ABSENT):
+                raise InputError(f"{path}: cannot be listed ({answer[1:]}); check its permissions")
+            entries.append(None if isinstance(answer, str) else answer)
+        return entries
+
+    def _answers(self, paths: Sequence[str]) -> list[Sequence["_Entry"] | str]:
+        """Return the entries at each path, or a sign and why there are none."""
+        if not paths:
+            return []
+        java, configuration = _java_side(self.spark), self._configuration()
+        lines = iter(java.entries(configuration, _join_paths(paths), _THREADS).split(_SEPARATOR))
+        return [
+            [_Entry.of(next(lines)) for _ in range(int(line))] if line.isdecimal() else line for line in lines
+        ]
+
+    def _matches(self, pattern: str) -> list[str]:
+        matches: str = _java_side(self.spark).matches(self._configuration(), unquote(pattern))
+        return matches.split(_SEPARATOR) if matches else []
 
     def read_footers(self, listed_files: Sequence[ListedFile]) -> ReadResult:
         """Read the footers of listed files, in a call for many."""

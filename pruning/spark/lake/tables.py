@@ -17,6 +17,8 @@ from pruning.expressions.traversal import columns
 from pruning.expressions.trees import Expression
 from pruning.expressions.types import Type, Value
 from pruning.metadata.files.listing import Stamp
+from pruning.metadata.files.locations import is_on_local_disk, to_uri
+from pruning.metadata.files.table_formats import table_format_notes
 from pruning.metadata.table.schema import is_nested
 from pruning.metadata.views.constant_columns import with_constants
 from pruning.spark.jvm.datatypes import type_of_field
@@ -129,6 +131,15 @@ def listed_stamps(spark: SparkSession, table: ParquetTable) -> list[Stamp]:
         return [Stamp(int(match[1]), int(match[2])) for match in matches if match is not None]
     # The statuses of this file system print in another form.
     return HadoopFiles(spark).listed_stamps(statuses)
+
+
+def format_notes(spark: SparkSession, table: ParquetTable) -> tuple[str, ...]:
+    """Return a warning for each of the table's directories that is a table of another format."""
+    roots = list(map(to_uri, table.roots))
+    local = all(map(is_on_local_disk, (*roots, *table.files)))
+    return table_format_notes(
+        roots, table.files, has_markers=None if local else HadoopFiles(spark).has_markers
+    )
 
 
 def leaf_attributes(leaf: Java) -> tuple[Attribute, ...]:
