@@ -1,5 +1,6 @@
 """SEARCH-1: a search of a large table's kept metadata leaves out only files without a needed block."""
 
+import contextlib
 import itertools
 import os
 import shutil
@@ -13,9 +14,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from mutants.replacements import Replacement
+from mutants.searching import MUTANTS
 from pruning.errors import DamagedMetadataWarning, InputError
-from pruning.metadata.store import contents, packs, store
+from pruning.metadata.store import collecting, contents, packs, searching, store
 from pruning.metadata.store.collecting import BlocksRead, collect, read_blocks
+from pruning.metadata.table.blocks import Shard, unite
 from pruning.metadata.table.structs import field_of, whole
 
 FILES, BLOCKS = 12, 3
@@ -127,16 +131,45 @@ def test_a_group_is_excluded_only_as_a_whole(lake: Path) -> None:
     assert sum(part.blocks for part in blocks.excluded) == 3 * BLOCKS
 
 
-@pytest.mark.parametrize("value", [-1, 55, 1_000])
-def test_a_search_of_other_columns_agrees_with_a_plain_reading(lake: Path, value: int) -> None:
-    """Nothing, some and all of the files are left."""
-    for column, question in itertools.product(("a", "b"), (value, value % 7)):
-        blocks = search(lake, Least(question, column))
-        plain = collect(lake)
-        needed = pa.array(Least(question, column)(plain))
-        assert set(kept_files(blocks)) >= set(plain.filter(needed)["file"].to_pylist())
-        assert set(kept_files(blocks)).isdisjoint(excluded_files(blocks))
-        assert {*kept_files(blocks), *excluded_files(blocks)} >= set(plain["file"].to_pylist())
+def wrong_files(lake: Path) -> set[str]:
+    """Files that a search leaves out although a block is needed, or names although nobody asked for them."""
+    plain = collect(lake)
+    wrong: set[str] = set()
+    for numbers in (range(FILES + 1), [1, 2, 3, 8, 11]):
+        asked_for = {name(lake, number) for number in numbers}
+        for column, value in itertools.product(("a", "b"), (-1, 2, 6, 55, 112, 1_000)):
+            question = Least(value, column)
+            blocks = search(lake, question, numbers)
+            needed = set(plain.filter(pa.array(question(plain)))["file"].to_pylist()) & asked_for
+            wrong |= needed - set(kept_files(blocks))
+            wrong |= excluded_files(blocks) & (set(kept_files(blocks)) | needed)
+            wrong |= {*kept_files(blocks), *excluded_files(blocks)} - asked_for
+    return wrong
+
+
+def test_searches_of_some_files_and_columns_agree_with_a_plain_reading(lake: Path) -> None:
+    """SEARCH-1. Nothing, some and all of the files are left."""
+    assert wrong_files(lake) == set()
+
+
+@pytest.mark.parametrize("mutant", MUTANTS.values(), ids=list(MUTANTS))
+def test_a_search_that_leaves_out_too_much_is_found_out(
+    lake: Path, monkeypatch: pytest.MonkeyPatch, mutant: Replacement
+) -> None:
+    monkeypatch.setattr(*mutant)
+    monkeypatch.setattr(collecting, "_search", _without_reading)
+    # A file that nobody asked for has no name.
+    with contextlib.suppress(KeyError):
+        assert wrong_files(lake)
+
+
+def _without_reading(listing: Any, searched: searching.SearchResult, *_arguments: Any) -> BlocksRead:
+    """A search's own answer: files that it leaves out would be read from their footers."""
+    return BlocksRead(unite(searched.shards, files_of(searched.shards)), {}, tuple(searched.excluded))
+
+
+def files_of(shards: list[Shard]) -> list[str]:
+    return [file for shard in shards for file in shard.files]
 
 
 def test_files_that_are_not_kept_are_read(lake: Path) -> None:
