@@ -137,13 +137,13 @@ def file_stamp(listed: ListedFile) -> FileStamp:
     return listed.size_bytes, -1 if listed.modified_ns is None else listed.modified_ns
 
 
-def may_change_unseen(listed: ListedFile, now_ns: int) -> bool:
-    """Tell whether a file may be written again without another size or time.
+def may_change_unseen(listed: ListedFile, listed_ns: int) -> bool:
+    """Tell whether a file may be written again, after it was listed, without another size or time.
 
     Some file systems give times in whole seconds; within such a second, a file may be written twice.
     """
     modified_ns = listed.modified_ns or 0
-    return modified_ns % _SECOND_NS == 0 and now_ns - modified_ns < 2 * _SECOND_NS
+    return modified_ns % _SECOND_NS == 0 and listed_ns - modified_ns < 2 * _SECOND_NS
 
 
 def common_mode(modes: Iterable[int]) -> int:

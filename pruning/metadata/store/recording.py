@@ -116,7 +116,8 @@ def record_look(
 def _look(
     place: Place, listing: Listing, read: ReadResult, kept: Collection[str], *, complete: bool
 ) -> _Look:
-    now_ns = time.time_ns()
+    # The files were read after they were listed: a later write within the same second would not be noticed.
+    listed_ns = listing.looked_us * 1_000
     stamps: dict[str, FileStamp] = {}
     footers: dict[str, bytes] = {}
     names: dict[str, str] = {}
@@ -124,7 +125,7 @@ def _look(
         if listed.file in read.failures or path in stamps:
             continue
         is_read = listed.file in read.footers and listed.file not in kept
-        if is_read and may_change_unseen(listed, now_ns):
+        if is_read and may_change_unseen(listed, listed_ns):
             complete = False
             continue
         stamps[path] = file_stamp(listed)

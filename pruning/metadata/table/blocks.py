@@ -155,12 +155,19 @@ def _conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
     structs = []
     for place, (name, type_) in enumerate(column_types(schema.empty_table()).items()):
         type_here = here.get(name)
-        if type_here == type_ or (type_here is not None and type_here.integral and type_.integral):
+        if type_here is not None and _fits(type_here, type_):
             structs.append(_widen(field_of(columns, name), columns_united.field(place).type))
         else:
             structs.append(_unknown_lanes(columns_united.field(place).type, len(table)))
     arrays = [*table.columns[:-1], make_typed_struct(structs, columns_united, len(table))]
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _fits(stored: Type, united: Type) -> bool:
+    """Tell whether values of the first type are values of the second."""
+    if not (stored.integral and united.integral):
+        return stored == united
+    return INTEGRAL_BITS[stored.kind] <= INTEGRAL_BITS[united.kind]
 
 
 def _widen(column: pa.StructArray, struct: pa.StructType) -> pa.StructArray:

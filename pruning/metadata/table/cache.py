@@ -11,7 +11,6 @@ import contextlib
 import functools
 import hashlib
 import os
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -114,11 +113,12 @@ def update(cache: Cache, listing: Listing, read: list[Shard]) -> None:
     fresh = {part_file for part in read for part_file in part.files}
     if place is None or not fresh:
         return
-    now_ns = time.time_ns()
+    # Values are read after files are listed: a write in between, in the same second, would not be noticed.
+    listed_ns = listing.looked_us * 1_000
     first = {
         path: listed
         for path, listed in reversed(place.listed_by_path(listing))
-        if listed.file in fresh and not may_change_unseen(listed, now_ns)
+        if listed.file in fresh and not may_change_unseen(listed, listed_ns)
     }
     if not first:
         return

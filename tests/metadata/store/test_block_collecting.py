@@ -117,6 +117,17 @@ def test_other_types_than_the_first_files_are_unknown(tmp_path: Path) -> None:
     assert _bounds(collect([text, number]), "x") == [("a", "a"), (None, None)]
 
 
+def test_integers_wider_than_the_first_files_are_unknown_where_a_third_type_is(tmp_path: Path) -> None:
+    """The first file's type is taken, and a larger number is none of its values."""
+    files = [
+        _write(tmp_path / "1.parquet", x=pa.array([1], pa.int32())),
+        _write(tmp_path / "2.parquet", x=pa.array([1 << 40], pa.int64())),
+        _write(tmp_path / "3.parquet", x=["a"]),
+        _write(tmp_path / "4.parquet", x=pa.array([7], pa.int16())),
+    ]
+    assert [row["x"]["max"] for row in collect(files)["columns"].to_pylist()] == [1, None, None, 7]
+
+
 def test_empty_row_groups_and_files_still_give_columns(tmp_path: Path) -> None:
     """A file without rows has one empty row group, or none at all."""
     schema = pa.schema([("x", pa.int32())])

@@ -13,11 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from pruning.errors import DamagedMetadataWarning, InputError
+from pruning.metadata.files.listing import list_files
 from pruning.metadata.files.locations import CACHE_DIRECTORY
 from pruning.metadata.footers import trust
 from pruning.metadata.store import log, store
-from pruning.metadata.store.collecting import collect
+from pruning.metadata.store.collecting import collect, read_listed_blocks
 from pruning.metadata.table import believing
+from pruning.metadata.table.reading import read_footers
 
 
 def _write(path: Path, values: list[int], *, modified_ns: int = 10**18) -> Path:
@@ -46,6 +48,18 @@ def test_a_second_collection_reads_no_footer_and_answers_the_same(table: Path, r
     reads.clear()
     assert collect(table).equals(first)
     assert reads == []
+
+
+@pytest.mark.parametrize(("after_us", "is_kept"), [(500_000, False), (3_000_000, True)])
+def test_a_file_that_was_young_when_it_was_listed_is_not_kept(
+    table: Path, reads: list[str], after_us: int, *, is_kept: bool
+) -> None:
+    """However long its reading took: its time is in whole seconds, and it may have been written meanwhile."""
+    listing = dataclasses.replace(list_files(str(table)), looked_us=10**15 + after_us)
+    read_listed_blocks(listing, read=lambda listed: read_footers([file.file for file in listed]))
+    reads.clear()
+    collect(table)
+    assert (reads == []) is is_kept
 
 
 def test_only_files_that_changed_are_read_again(table: Path, reads: list[str]) -> None:
