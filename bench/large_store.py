@@ -41,7 +41,7 @@ from pruning.metadata.store.searching import SearchResult, search_packs
 from pruning.metadata.store.store import block_path, kept_shards, large_packs, open_store
 from pruning.metadata.table.blocks import Shard
 from pruning.metadata.table.schema import block_schema
-from pruning.spark.drive.block_reading import NeededBlocks, needed_blocks
+from pruning.spark.drive.block_reading import NeededBlocks
 from skipproof.sessions import spark_session
 
 FILES_PER_PACK, ROWS = 64, 1_000
@@ -170,8 +170,7 @@ def measure(directory: Path, name: str, *, blocks: int, columns: int) -> dict[st
     """Measure one query in this process."""
     listing = list_files(str(directory))
     sql, condition = questions(len(listing.files) * blocks * ROWS)[name]
-    question = needed_blocks(condition, types(columns))
-    assert question is not None
+    question = NeededBlocks(condition, types(columns))
     (place,) = places_of(listing)
     drop_from_page_cache(Path(place.folder))
 

@@ -20,7 +20,7 @@ from pruning.expressions.types import LONG
 from pruning.metadata.store import searching
 from pruning.metadata.store.collecting import read_blocks
 from pruning.metadata.table import reading
-from pruning.spark.drive.block_reading import needed_blocks
+from pruning.spark.drive.block_reading import NeededBlocks
 from pruning.verdicts.classification import classify_blocks
 from pyspark.sql import SparkSession
 
@@ -35,7 +35,7 @@ try:
     few = Compare(Comparison.LESS, Column("a", LONG), Literal(25, LONG))
     assert classify_blocks(few, metadata).to_pylist() == [2, 2, 1, 0, 0, 0]
     files = metadata["file"].to_pylist()
-    blocks = read_blocks(files, question=needed_blocks(few, {"a": LONG}), spark=spark)
+    blocks = read_blocks(files, question=NeededBlocks(few, {"a": LONG}), spark=spark)
     assert blocks.metadata["file"].to_pylist() == files[:3], blocks
     assert {file for part in blocks.excluded for file in part.files} == set(files[3:]), blocks
     print("agreed")

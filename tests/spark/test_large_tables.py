@@ -10,12 +10,12 @@ import pytest
 from budget import sampled
 
 import pruning
-from pruning.expressions.trees import Column, Compare, Comparison, Literal
+from pruning.expressions.trees import Column, Compare, Comparison, Literal, Not
 from pruning.expressions.types import LONG
 from pruning.metadata.store import contents, searching
 from pruning.metadata.store.collecting import read_blocks
 from pruning.metadata.store.store import BLOCKS_LOADED_VARIABLE
-from pruning.spark.drive.block_reading import needed_blocks
+from pruning.spark.drive.block_reading import NeededBlocks
 
 FILES, BLOCKS = 12, 3
 
@@ -157,7 +157,7 @@ def test_tasks_search_very_large_tables(
     """And threads do where a job fails."""
     monkeypatch.setattr(searching, "SPARK_BLOCKS_MIN", 0)
     monkeypatch.setattr(searching, "_BATCH_BLOCKS", 2 * BLOCKS)
-    question = needed_blocks(
+    question = NeededBlocks(
         Compare(Comparison.EQUAL, Column("b", LONG), Literal(5, LONG)), {"a": LONG, "b": LONG}
     )
     files = [str(lake / "t" / f"{number:02}.parquet") for number in range(FILES)]
@@ -168,3 +168,12 @@ def test_tasks_search_very_large_tables(
     assert excluded[0] == excluded[1] > 0
     assert search(_Failing()).metadata.equals(here.metadata)
     assert "searching by Spark failed (RuntimeError)" in caplog.text
+
+
+def test_a_condition_that_is_nested_too_deeply_excludes_nothing(lake: Path) -> None:
+    a = Column("a", LONG)
+    condition: Any = Compare(Comparison.EQUAL, a, Literal(5, LONG))
+    for _ in range(5_000):
+        condition = Not(condition)
+    blocks = pruning.collect(lake / "t")
+    assert NeededBlocks(condition, {"a": LONG})(blocks).all()

@@ -1,5 +1,6 @@
 """Reading block metadata for a query: what is kept beside the data, and footers where nothing is."""
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -26,26 +27,28 @@ class NeededBlocks:
     """Marks the blocks that may hold a row on which a condition is TRUE, by bounds and counts alone.
 
     Attributes:
-        program: The compiled condition.
+        condition: The condition.
         types: The types that Spark gives the columns of the table's files, by exact name.
     """
 
-    program: Program
+    condition: Expression
     types: Mapping[str, Type]
 
     def __call__(self, metadata: pa.Table) -> np.ndarray:
         """Return the mark of each block; shape (blocks,)."""
-        verdicts = classify_blocks(self.program, matching_columns(metadata, self.types))
+        try:
+            program = _compile_once(self.condition)
+        except RecursionError:
+            # The condition is nested more deeply than Python can follow, so nothing is concluded.
+            return np.ones(len(metadata), bool)
+        verdicts = classify_blocks(program, matching_columns(metadata, self.types))
         needed: np.ndarray = verdicts.to_numpy() != Match.NONE
         return needed
 
 
-def needed_blocks(condition: Expression, types: Mapping[str, Type]) -> NeededBlocks | None:
-    """Return the question which blocks a condition needs; None if it is nested too deeply to be compiled."""
-    try:
-        return NeededBlocks(compile_predicate(condition), types)
-    except RecursionError:
-        return None
+@functools.lru_cache(maxsize=16)
+def _compile_once(condition: Expression) -> Program:
+    return compile_predicate(condition)
 
 
 _Files: TypeAlias = tuple[str, ...]

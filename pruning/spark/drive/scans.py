@@ -25,7 +25,7 @@ from pruning.metadata.table.schema import columns_only
 from pruning.rules.sets.truths import Match, match_codes
 from pruning.spark.catalyst.clock import with_clock
 from pruning.spark.catalyst.leaves import PlanLeaf, Unsettled
-from pruning.spark.drive.block_reading import NeededBlocks, needed_blocks
+from pruning.spark.drive.block_reading import NeededBlocks
 from pruning.spark.drive.filter_technique import CatalystPredicate, catalyst_predicate, filter_verdicts
 from pruning.spark.drive.pushdown import with_range_filters
 from pruning.spark.drive.range_filters import RangeFilter, range_filters_of_files
@@ -125,7 +125,7 @@ class TableScan:
             predicate = self.own_filter.predicate
             needed = self.keys.union(map(top_column, leaf_names(predicate)), self.columns_read or ())
             types = leaf_types(self.table.data_columns)
-            question = needed_blocks(predicate, types) if self.is_filtered else None
+            question = NeededBlocks(predicate, types) if self.is_filtered else None
             blocks = self.read_metadata(self.table.files, self._stamps(), needed, question)
             metadata, failures = blocks.metadata, blocks.failures
             metadata = matching_columns(metadata, types)
