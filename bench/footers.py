@@ -152,7 +152,7 @@ def print_hadoop(lake: Path, files: list[str], rounds: int) -> None:
         for counted in range(-2, rounds):
             for way, read in ways.items():
                 began = time.perf_counter()
-                metadata, failures = read()
+                metadata, failures, _ = read()
                 if counted >= 0:
                     times[way].append(time.perf_counter() - began)
                 assert metadata.num_rows == len(files) * GROUPS

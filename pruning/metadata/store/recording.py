@@ -89,7 +89,7 @@ def record_look(
         complete: Whether the listing has all data files of its directory.
     """
     place = store.place
-    if place is None or store.version.foreign:
+    if place is None or store.version.foreign or not (complete or read.footers):
         return
     look = _look(place, listing, read, kept, complete=complete and place.directory == listing.parent)
     if not look.footers and not look.complete:
