@@ -5,6 +5,7 @@ bounds, the predicate's literals shifted by what it adds, the borders of units a
 bounds, the changes in between, and the values one microsecond or day to either side of each.
 """
 
+import calendar
 import contextlib
 import datetime
 import re
@@ -19,6 +20,7 @@ from pruning.expressions.types import Kind, Value
 from strategies.base.zones import UNITS, US_PER_DAY, changes, changes_between, microseconds, start_of
 
 TIMES = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
+_EPOCH = datetime.date(1970, 1, 1)
 _SCANNED_DAYS_MAX = 1_500
 _MOVES_MAX = 24
 _SMALL = 1_000_000  # numbers up to this may be days, months, years or parts of a clock
@@ -53,7 +55,9 @@ def critical_times(
     """Return values of a date or time column within its bounds, the likelier witnesses first."""
     ends = list(_instants_of(_bounds([facts]), zone))
     marks = list(_instants_of(_bounds(all_facts.values()), zone)) + list(_literals(expression, zone))
-    moved = [at + move for at in dict.fromkeys(marks) for move in _shifts(expression)]
+    marks = list(dict.fromkeys(marks))
+    moved = [at + move for at in marks for move in _shifts(expression)]
+    moved += [moved_at for at in marks for moved_at in _moved_by_months(expression, at)]
     borders = [at for mark in (*ends, *moved) for at in _unit_borders(mark, zone)]
     cycles = [at for end in ends for at in _cycle_borders(expression, end, zone)]
     values: dict[Value, None] = {}
@@ -116,15 +120,43 @@ def _shifts(expression: Expression) -> list[int]:
     functions = {node.function for node in walk(expression) if isinstance(node, Call)}
     moves = [0]
     if functions & {Function.DATE_ADD, Function.DATE_SUB, Function.DATEDIFF, Function.ADD_MONTHS}:
-        numbers = [
-            node.value
-            for node in walk(expression)
-            if isinstance(node, Literal) and node.type.integral and isinstance(node.value, int)
-        ]
-        for number in dict.fromkeys(abs(number) for number in numbers if abs(number) < _SMALL):
+        for number in _whole_numbers(expression):
             months = [30 * number, 31 * number] if Function.ADD_MONTHS in functions and number < 2_400 else []
             moves += [sign * days * US_PER_DAY for days in (number, *months) for sign in (1, -1)]
     return list(dict.fromkeys(moves))[:_MOVES_MAX]
+
+
+def _moved_by_months(expression: Expression, at: int) -> Iterator[int]:
+    """Yield the days from which the predicate's numbers of months lead to an instant, or to which they do."""
+    if not any(isinstance(node, Call) and node.function is Function.ADD_MONTHS for node in walk(expression)):
+        return
+    days, time_of_day = divmod(at, US_PER_DAY)
+    for number in _whole_numbers(expression)[:_MOVES_MAX]:
+        for months in (number, -number):
+            with contextlib.suppress(ValueError, OverflowError):
+                yield _add_months(days, months) * US_PER_DAY + time_of_day
+
+
+def _add_months(days: int, months: int) -> int:
+    """Return the day so many months after a day, both in days since 1970.
+
+    Raises:
+        ValueError, OverflowError: Python has no such day.
+    """
+    day = _EPOCH + datetime.timedelta(days=days)
+    year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
+    last = calendar.monthrange(year, month + 1)[1]
+    return (datetime.date(year, month + 1, min(day.day, last)) - _EPOCH).days
+
+
+def _whole_numbers(expression: Expression) -> list[int]:
+    """Return the absolute values of the whole numbers in a predicate that may be days or months."""
+    numbers = [
+        abs(node.value)
+        for node in walk(expression)
+        if isinstance(node, Literal) and node.type.integral and isinstance(node.value, int)
+    ]
+    return [number for number in dict.fromkeys(numbers) if number < _SMALL]
 
 
 def _unit_borders(at: int, zone: str) -> Iterator[int]:

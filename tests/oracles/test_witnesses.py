@@ -1,5 +1,6 @@
 """Witnesses: each found is one, few are missed, and where none is found it is said."""
 
+import datetime
 import itertools
 
 import pytest
@@ -37,6 +38,7 @@ from strategies.predicates.text_and_time import Topic, zoned_predicates, zoned_t
 
 S, D, T = Column("s", STRING), Column("d", DATE), Column("t", TIMESTAMP)
 ZONE = "America/New_York"
+EPOCH = datetime.date(1970, 1, 1)
 POSSIBLE, IMPOSSIBLE, NO_WITNESS = Answer.POSSIBLE, Answer.IMPOSSIBLE, Answer.NO_WITNESS
 
 
@@ -148,6 +150,18 @@ def test_critical_days_find_what_all_days_do(data: st.DataObject) -> None:
     )
     for one, other in answers:
         assert (one is POSSIBLE) is (other is POSSIBLE), (predicate, one, other)
+
+
+@pytest.mark.parametrize(
+    ("months", "day", "before"),
+    [(30, "2026-05-27", "2023-11-27"), (-13, "2023-02-28", "2024-03-31"), (1, "2024-02-29", "2024-01-29")],
+)
+def test_the_day_that_months_lead_to_a_literal_is_critical(months: int, day: str, before: str) -> None:
+    """Months are of different lengths, so that no fixed number of days leads there."""
+    literal, least = ((datetime.date.fromisoformat(text) - EPOCH).days for text in (day, before))
+    moved = Call(Function.ADD_MONTHS, (D, Literal(months, INTEGER)), DATE)
+    judge = WitnessJudge(equal(moved, literal, DATE), rows_max=0)
+    assert judge.optimum({"d": between(least - 400, least + 400, DATE)}).true is POSSIBLE
 
 
 ALPHABET = "\0ab%z"

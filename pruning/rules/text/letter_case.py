@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from pruning.expressions.trees import Function
-from pruning.rules.sets.languages import Language
+from pruning.rules.sets.languages import STATES_MAX, Language
 from pruning.rules.text.caseless import BLOCKS, is_caseless
 from pruning.rules.text.character_runs import (
     LAST,
@@ -70,6 +70,8 @@ _GREEK_MARKS = "\u0300\u0301\u0302\u0303\u0304\u0306\u0308\u0311\u0313\u0314\u03
 _LACKING = {Function.UPPER: "Ll", Function.LOWER: "Lu"}
 # Enough for literals and some wildcards. Patterns with many wildcards go to `ascii_case`, which is faster.
 _TRANSITIONS_MAX = 65_536
+# Of a literal inside of a text, with a few letters beyond ASCII, more states are explored than remain.
+_STATES_MAX = 2 * STATES_MAX
 # The texts that a character may become: None means itself, an empty tuple any text without ASCII.
 _Images: TypeAlias = tuple[bytes, ...] | None
 # The state of the target set's automaton if all characters were ASCII so far (else None), the states that
@@ -108,6 +110,7 @@ def case_preimage(function: Function, wanted: Language) -> Language | None:
                 may_accept_malformed(wanted, other) for other in state[1]
             ),  # (2)
         ),
+        states_max=_STATES_MAX,
         transitions_max=_TRANSITIONS_MAX,
     )
 

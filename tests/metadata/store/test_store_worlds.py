@@ -50,7 +50,7 @@ def test_a_version_that_was_deleted_is_not_written_again() -> None:
 def test_worlds_kill(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(*MUTANTS[mutant])
     with pytest.raises((AssertionError, KeyError)):
-        run_world(World, steps=40, limits=unshrunk(300))
+        run_world(World, steps=20, limits=unshrunk(300))
 
 
 def _append_and_collect(folder: str, writer: int) -> None:
