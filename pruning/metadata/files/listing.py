@@ -4,7 +4,7 @@ import contextlib
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -216,7 +216,7 @@ def _locate_all(path_texts: Sequence[str], session: PathLister | None) -> list[_
         infos = _local_infos(located)
     else:
         infos = _infos_by_directory(located)
-    return [place and replace(place, info=infos.get(place.path)) for place in places]
+    return [place and _Place(place.system, place.path, infos.get(place.path)) for place in places]
 
 
 def _local_infos(places: Sequence[_Place]) -> dict[str, fs.FileInfo]:
