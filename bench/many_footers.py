@@ -101,10 +101,10 @@ def main() -> None:
                 blocks = pruning.collect(paths[:count], spark=session, cache=False)
                 wall, processor = time.perf_counter() - began, processor_seconds() - before
                 assert blocks.num_rows == count
-                each = processor / (count * COLUMNS) * 1e6
-                table.add_row(name, f"{count:,}", f"{wall:.1f}", f"{processor:.1f}", f"{each:.1f}")
+                microseconds = processor / (count * COLUMNS) * 1e6
+                table.add_row(name, f"{count:,}", f"{wall:.1f}", f"{processor:.1f}", f"{microseconds:.1f}")
                 if session is not None:
-                    by_spark.append((wall, each))
+                    by_spark.append((wall, microseconds))
     Console(width=100).print(table)
     grows = max(later / earlier for (earlier, _), (later, _) in pairwise(by_spark))
     sys.exit(0 if by_spark[-1][1] < MICROSECONDS_MAX and grows <= GROWTH_MAX else 1)

@@ -10,7 +10,7 @@ from mutants.replacements import Replacement
 from pruning.metadata.table import summaries
 
 
-def _counted(counts: Any) -> int:
+def _sum_of_known_counts(counts: Any) -> int:
     return pc.sum(counts).as_py() or 0
 
 
@@ -32,7 +32,7 @@ def _first_block(group: pa.Table) -> pa.Table:
 
 
 MUTANTS: Mapping[str, Replacement] = {
-    "unknown counts are none": Replacement(summaries, "_total", _counted),
+    "unknown counts are none": Replacement(summaries, "_total", _sum_of_known_counts),
     "unknown bounds are passed over": Replacement(summaries, "_may_hold_values", _no_block),
     "unknown NULLs are all rows": Replacement(summaries, "_may_hold_values", _where_known),
     "unknown NaNs are all rows": Replacement(summaries, "_may_hold_values", _nan_apart),

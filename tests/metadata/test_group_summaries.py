@@ -25,7 +25,7 @@ from strategies.base.tables import Table, sort_key
 COUNTS = ("null_count", "nan_count")
 
 
-def merged(table: Table, sizes: Sequence[int]) -> Table:
+def table_of_groups(table: Table, sizes: Sequence[int]) -> Table:
     """The table whose blocks are the groups."""
     ends = list(accumulate(sizes))
     groups = [table.blocks[end - size : end] for end, size in zip(ends, sizes, strict=True)]
@@ -67,18 +67,18 @@ def facts_of(summary: pa.Table, columns: Sequence[Column]) -> list[BlockFacts]:
 
 def lies(said: ColumnFacts, true: ColumnFacts) -> list[str]:
     """The parts of what is said of a column that its rows belie."""
-    found = [name for name in COUNTS if getattr(said, name) not in (None, getattr(true, name))]
+    wrong = [name for name in COUNTS if getattr(said, name) not in (None, getattr(true, name))]
     if true.lower is None or true.upper is None:
-        return found
+        return wrong
     if said.lower is not None and sort_key(said.lower) > sort_key(true.lower) and said.lower != true.lower:
-        found.append("lower")
+        wrong.append("lower")
     if said.upper is not None and sort_key(said.upper) < sort_key(true.upper) and said.upper != true.upper:
-        found.append("upper")
+        wrong.append("upper")
     if said.lower_exact and said.lower != true.lower:
-        found.append("lower_exact")
+        wrong.append("lower_exact")
     if said.upper_exact and said.upper != true.upper:
-        found.append("upper_exact")
-    return found
+        wrong.append("upper_exact")
+    return wrong
 
 
 @st.composite
@@ -92,7 +92,7 @@ def grouped_tables(draw: st.DrawFn, of: Sequence[types.Type] | None = None) -> t
 
 def all_lies(table: Table, sizes: Sequence[int], known: pa.Table) -> list[str]:
     """The parts of the summaries that the rows belie."""
-    truth = exact_facts(merged(table, sizes))
+    truth = exact_facts(table_of_groups(table, sizes))
     said = facts_of(summarize(known, sizes), table.columns)
     wrong = [
         "row_count" for group, true in zip(said, truth, strict=True) if group.row_count != true.row_count
@@ -121,7 +121,7 @@ def test_a_summary_of_exact_metadata_is_exact(data: st.DataObject) -> None:
     """All that block metadata can hold of the group, not less."""
     table, sizes = data.draw(grouped_tables())
     said = facts_of(summarize(to_metadata(table, exact_facts(table)), sizes), table.columns)
-    assert said == list(exact_facts(merged(table, sizes)))
+    assert said == list(exact_facts(table_of_groups(table, sizes)))
 
 
 @pytest.mark.parametrize("mutant", MUTANTS.values(), ids=list(MUTANTS))

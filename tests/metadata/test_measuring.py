@@ -76,18 +76,18 @@ def test_shortened_bounds_are_bounds_and_texts(text: str, other: str) -> None:
 def test_a_believed_bound_is_kept_where_the_measured_one_was_shortened(tmp_path: Path) -> None:
     """The footer's is no wider; the counts are measured all the same."""
     texts = ["a" * 300, "b" * 300, None]
-    known = facts(write(tmp_path / "stated.parquet", texts))
-    assert (known["min"], known["max"], known["max_exact"]) == ("a" * 300, "b" * 300, True)
-    assert (known[DISTINCT], known["null_count"]) == (2, 1)
-    known = facts(write(tmp_path / "bare.parquet", texts, write_statistics=False))
-    assert (known["min"], known["min_exact"]) == ("a" * 256, False)
-    assert (known["max"], known["max_exact"]) == ("b" * 255 + "c", False)
+    statistics = facts(write(tmp_path / "stated.parquet", texts))
+    assert (statistics["min"], statistics["max"], statistics["max_exact"]) == ("a" * 300, "b" * 300, True)
+    assert (statistics[DISTINCT], statistics["null_count"]) == (2, 1)
+    statistics = facts(write(tmp_path / "bare.parquet", texts, write_statistics=False))
+    assert (statistics["min"], statistics["min_exact"]) == ("a" * 256, False)
+    assert (statistics["max"], statistics["max_exact"]) == ("b" * 255 + "c", False)
 
 
 def test_a_block_without_values_has_counts_and_no_bounds(tmp_path: Path) -> None:
     """Of NULL and NaN alone; and a block without rows."""
-    known = facts(write(tmp_path / "x.parquet", [float("nan"), None], write_statistics=False))
-    assert [known[part] for part in ("null_count", "nan_count", DISTINCT, "min", "max")] == [
+    statistics = facts(write(tmp_path / "x.parquet", [float("nan"), None], write_statistics=False))
+    assert [statistics[part] for part in ("null_count", "nan_count", DISTINCT, "min", "max")] == [
         1,
         1,
         0,

@@ -145,9 +145,9 @@ def test_a_long_pattern_under_a_case_is_decided_by_its_beginning() -> None:
 @pytest.mark.parametrize("literal", ["kééé", "zжжé", "ſbßſ", "жaéﬀ"])
 def test_a_literal_of_a_few_letters_inside_of_a_text_is_exact(literal: str) -> None:
     """More states are explored for it than for others."""
-    found = preimage(call(Function.LOWER), patterns.like_sets(f"%{literal}%".encode(), "\\")[0])
+    answer = preimage(call(Function.LOWER), patterns.like_sets(f"%{literal}%".encode(), "\\")[0])
     for value in (f"x{literal}y", literal[:-1], f"{literal[0]}a{literal[1:]}", "ﬀſ"):
-        assert found.holds(value.encode()) is (literal in value.lower()), value
+        assert answer.holds(value.encode()) is (literal in value.lower()), value
 
 
 @examples(0.3)

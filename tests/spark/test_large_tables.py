@@ -1,6 +1,6 @@
 """SEARCH-1 in queries: of a large table, whose metadata is searched group by group, `prune` says the same."""
 
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,7 @@ def views(spark: Any, lake: Path) -> None:
 
 
 @pytest.fixture
-def excluded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def exclusions(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers of blocks that searches have excluded; every table counts as large."""
     counts: list[int] = []
 
@@ -95,7 +95,7 @@ def test_reports_and_rows_are_those_of_a_table_in_memory(
     df = spark.sql(sql)
     expected = sorted(map(str, pruning.prune(df).collect()))
     loaded = pruning.explain(df).to_dict()
-    counts = request.getfixturevalue("excluded")
+    counts = request.getfixturevalue("exclusions")
     searched = pruning.explain(df).to_dict()
     for report in (loaded, searched):
         report.pop("jobs")
@@ -105,18 +105,18 @@ def test_reports_and_rows_are_those_of_a_table_in_memory(
     assert any(counts) or not QUERIES[sql]
 
 
-def test_files_that_other_parts_of_a_query_read_count_as_read(spark: Any, excluded: list[int]) -> None:
+def test_files_that_other_parts_of_a_query_read_count_as_read(spark: Any, exclusions: list[int]) -> None:
     """A cached leaf is read by two scans, of which one needs what the other excludes."""
     frame = spark.table("t")
     union = frame.filter("a < 15").select("a").union(frame.filter("a > 90").select("a"))
     joined = frame.filter("a < 15").join(frame.filter("a > 90"), "b")
     for df in (union, joined):
         assert sorted(map(str, pruning.prune(df).collect())) == sorted(map(str, df.collect()))
-    assert any(excluded)
+    assert any(exclusions)
 
 
 def test_columns_that_are_asked_for_later_are_read_of_the_files_left(
-    spark: Any, excluded: list[int], monkeypatch: pytest.MonkeyPatch
+    spark: Any, exclusions: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files: list[int] = []
     read = read_blocks
@@ -130,7 +130,7 @@ def test_columns_that_are_asked_for_later_are_read_of_the_files_left(
     df = spark.sql("SELECT * FROM t WHERE a > 90 ORDER BY b LIMIT 1")
     assert pruning.prune(df).collect() == df.collect()
     assert files == [FILES, 3]
-    assert any(excluded)
+    assert any(exclusions)
 
 
 def _no_keys(tree: Any) -> Any:
@@ -150,7 +150,7 @@ class _Failing:
 def test_tasks_search_very_large_tables(
     spark: Any,
     lake: Path,
-    excluded: list[int],
+    exclusions: list[int],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -161,12 +161,12 @@ def test_tasks_search_very_large_tables(
         Compare(Comparison.EQUAL, Column("b", LONG), Literal(5, LONG)), {"a": LONG, "b": LONG}
     )
     files = [str(lake / "t" / f"{number:02}.parquet") for number in range(FILES)]
-    search: Callable[..., Any] = lambda session: read_blocks(files, question=question, spark=session)  # noqa: E731
-    here, there = search(None), search(spark)
+    search = partial(read_blocks, files, question=question)
+    here, there = search(spark=None), search(spark=spark)
     assert there.metadata.equals(here.metadata)
     assert not caplog.records
-    assert excluded[0] == excluded[1] > 0
-    assert search(_Failing()).metadata.equals(here.metadata)
+    assert exclusions[0] == exclusions[1] > 0
+    assert search(spark=_Failing()).metadata.equals(here.metadata)
     assert "searching by Spark failed (RuntimeError)" in caplog.text
 
 

@@ -68,7 +68,7 @@ def lakes(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return twin, stripped
 
 
-def skipped(lake: Path) -> list[list[int]]:
+def skipped_blocks(lake: Path) -> list[list[int]]:
     metadata = pruning.collect(lake)
     return [pruning.classify(predicate, metadata).to_pylist() for predicate in PREDICATES]
 
@@ -76,11 +76,11 @@ def skipped(lake: Path) -> list[list[int]]:
 def test_a_stripped_lake_prunes_as_its_twin_once_it_is_measured(spark: Any, lakes: tuple[Path, Path]) -> None:
     """Verdict by verdict; before, nothing is excluded."""
     twin, stripped = lakes
-    expected = skipped(twin)
+    expected = skipped_blocks(twin)
     assert all(0 in verdicts for verdicts in expected)
     assert set(pruning.classify(PREDICATES[0], stripped).to_pylist()) == {1}
     assert all(column.measured == column.row_groups for column in pruning.backfill(stripped).columns)
-    assert skipped(stripped) == expected
+    assert skipped_blocks(stripped) == expected
     frame = spark.read.parquet(str(stripped)).filter("i > 700 and i < 750")
     assert pruning.explain(frame).to_dict()["scans"][0]["files_kept"] == 1
     assert pruning.prune(frame).count() == frame.count() == 49
@@ -137,7 +137,7 @@ def test_the_tasks_of_spark_measure_the_same(
 
 
 @pytest.fixture
-def doubted(tmp_path: Path) -> Path:
+def doubtful_lake(tmp_path: Path) -> Path:
     """A file whose footer states a minimum above its maximum, and one with a row group beyond its values."""
     lake = tmp_path / "doubted"
     lake.mkdir()
@@ -167,23 +167,23 @@ def answer(spark: Any, lake: Path) -> tuple[list[int], list[str]]:
 
 
 def test_a_column_whose_footers_are_doubted_gets_no_range_filter(
-    spark: Any, doubted: Path, monkeypatch: pytest.MonkeyPatch
+    spark: Any, doubtful_lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Parquet's reader believes them. The mutant that goes by measured bounds alone loses the rows."""
-    assert answer(spark, doubted)[0] == [4, 4, 5, 5]
-    pruning.backfill(doubted)
-    assert pruning.classify("x > 10", doubted).to_pylist() == [0, 0, 2]
-    assert answer(spark, doubted) == ([4, 4, 5, 5], [])
+    assert answer(spark, doubtful_lake)[0] == [4, 4, 5, 5]
+    pruning.backfill(doubtful_lake)
+    assert pruning.classify("x > 10", doubtful_lake).to_pylist() == [0, 0, 2]
+    assert answer(spark, doubtful_lake) == ([4, 4, 5, 5], [])
     monkeypatch.setattr(range_filters, "STATED", "no such field")
-    rows, filters = answer(spark, doubted)
+    rows, filters = answer(spark, doubtful_lake)
     assert (rows, len(filters)) == ([4, 5], 1)
 
 
-def test_believed_footers_keep_their_range_filters(spark: Any, doubted: Path) -> None:
+def test_believed_footers_keep_their_range_filters(spark: Any, doubtful_lake: Path) -> None:
     """Measuring takes no skipping of row groups away."""
-    (doubted / "a.parquet").unlink()
-    pq.write_table(pa.table({"x": [4, 5]}), doubted / "a.parquet")
-    before = answer(spark, doubted)
+    (doubtful_lake / "a.parquet").unlink()
+    pq.write_table(pa.table({"x": [4, 5]}), doubtful_lake / "a.parquet")
+    before = answer(spark, doubtful_lake)
     assert len(before[1]) == 1
-    pruning.backfill(doubted)
-    assert answer(spark, doubted) == before
+    pruning.backfill(doubtful_lake)
+    assert answer(spark, doubtful_lake) == before

@@ -32,7 +32,7 @@ HIDDEN = ("_hidden/0.parquet", ".hidden.parquet", "p=1/_SUCCESS", "a.parquet._CO
 
 
 @pytest.fixture
-def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, Store]]:
+def store_and_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, Store]]:
     """A local directory and the store that serves it; a directory is named for metadata."""
     monkeypatch.setenv(places.ENVIRONMENT, str(tmp_path / "kept"))
     with webhdfs_store(tmp_path / "served") as store:
@@ -59,10 +59,10 @@ def footers_read(requests: list[Request]) -> list[str]:
 
 
 def test_a_second_query_asks_for_the_listing_and_the_marks_of_formats_alone(
-    spark: Any, served: tuple[Path, Store]
+    spark: Any, store_and_folder: tuple[Path, Store]
 ) -> None:
     """Spark's own requests, of before `prune` and of the query, are taken apart."""
-    folder, store = served
+    folder, store = store_and_folder
     write_table(folder)
 
     def pruned_names(condition: str) -> list[str]:
@@ -85,9 +85,11 @@ def test_a_second_query_asks_for_the_listing_and_the_marks_of_formats_alone(
     assert footers_read(store.take()) == ["05.parquet", "added.parquet"]
 
 
-def test_a_pruned_query_opens_the_files_that_are_left(spark: Any, served: tuple[Path, Store]) -> None:
+def test_a_pruned_query_opens_the_files_that_are_left(
+    spark: Any, store_and_folder: tuple[Path, Store]
+) -> None:
     """Pruning asks for nothing while the query runs."""
-    folder, store = served
+    folder, store = store_and_folder
     write_table(folder)
     df = spark.read.parquet(store.uri("t")).where("x = 35")
     pruned = pruning.prune(df)
@@ -100,8 +102,8 @@ def test_a_pruned_query_opens_the_files_that_are_left(spark: Any, served: tuple[
     assert {request.path for request in requests["pruned"]} == {"/t/03.parquet"}
 
 
-def test_collect_and_prune_share_what_is_kept(spark: Any, served: tuple[Path, Store]) -> None:
-    folder, store = served
+def test_collect_and_prune_share_what_is_kept(spark: Any, store_and_folder: tuple[Path, Store]) -> None:
+    folder, store = store_and_folder
     write_table(folder)
     pruning.prune(spark.read.parquet(store.uri("t")).where("x = 35"))
     store.take()
@@ -125,10 +127,10 @@ def test_collect_and_prune_share_what_is_kept(spark: Any, served: tuple[Path, St
     ],
 )
 def test_a_path_is_read_as_its_local_twin(
-    spark: Any, served: tuple[Path, Store], remote: list[str], local: list[str]
+    spark: Any, store_and_folder: tuple[Path, Store], remote: list[str], local: list[str]
 ) -> None:
     """Of a directory at any depth, hidden names left out; of a file, a pattern, and a sequence."""
-    folder, store = served
+    folder, store = store_and_folder
     for number, name in enumerate(NAMES):
         write(folder, f"t/{name}", range(number, number + 10))
     for hidden in HIDDEN:
@@ -140,9 +142,9 @@ def test_a_path_is_read_as_its_local_twin(
     assert [unquote(file).removeprefix(f"{store.root}/") for file in table["file"].to_pylist()] == names
 
 
-def test_classify_and_blocks_read_by_the_session(spark: Any, served: tuple[Path, Store]) -> None:
+def test_classify_and_blocks_read_by_the_session(spark: Any, store_and_folder: tuple[Path, Store]) -> None:
     """A partition column is known, too; nothing is read again that is kept."""
-    folder, store = served
+    folder, store = store_and_folder
     for number in range(4):
         write(folder, f"t/p={number}/0.parquet", range(10 * number, 10 * number + 10))
     uri = store.uri("t")
@@ -155,8 +157,8 @@ def test_classify_and_blocks_read_by_the_session(spark: Any, served: tuple[Path,
     assert "1 of 4 kept" in str(pruning.explain(spark.read.parquet(uri).where("x = 12")))
 
 
-def test_a_complete_listing_removes_what_is_gone(spark: Any, served: tuple[Path, Store]) -> None:
-    folder, store = served
+def test_a_complete_listing_removes_what_is_gone(spark: Any, store_and_folder: tuple[Path, Store]) -> None:
+    folder, store = store_and_folder
     write_table(folder, files=3)
     pruning.collect(store.uri("t"), spark=spark)
     (folder / "t/01.parquet").unlink()
@@ -172,9 +174,9 @@ def kept_names(spark: Any, store: Store) -> list[str]:
 
 
 @pytest.mark.parametrize("content", [b"", b"no Parquet at all", b"PAR1 but cut off"])
-def test_a_stray_file_is_left_out(spark: Any, served: tuple[Path, Store], content: bytes) -> None:
+def test_a_stray_file_is_left_out(spark: Any, store_and_folder: tuple[Path, Store], content: bytes) -> None:
     """Unless it begins as Parquet does: then it is damaged, and an error."""
-    folder, store = served
+    folder, store = store_and_folder
     write(folder, "t/0.parquet", range(10))
     (folder / "t/notes").write_bytes(content)
     for root, session in ((store.uri("t"), spark), (str(folder / "t"), None)):
@@ -195,10 +197,10 @@ def test_a_stray_file_is_left_out(spark: Any, served: tuple[Path, Store], conten
     ],
 )
 def test_a_table_of_another_format_is_named(
-    spark: Any, served: tuple[Path, Store], marker: str, read: str, format_: str
+    spark: Any, store_and_folder: tuple[Path, Store], marker: str, read: str, format_: str
 ) -> None:
     """By `collect`, and by the report of a query, which looks at the store again."""
-    folder, store = served
+    folder, store = store_and_folder
     (folder / marker).parent.mkdir(parents=True)
     (folder / marker).write_text("{}")
     write(folder, f"{read}/0.parquet", range(10))
@@ -219,18 +221,18 @@ def test_a_table_of_another_format_is_named(
     ],
 )
 def test_a_path_of_nothing_is_one_error(
-    spark: Any, served: tuple[Path, Store], path: str, sentence: str
+    spark: Any, store_and_folder: tuple[Path, Store], path: str, sentence: str
 ) -> None:
-    folder, store = served
+    folder, store = store_and_folder
     (folder / "empty").mkdir(parents=True)
     with pytest.raises(InputError, match=sentence):
         pruning.collect(store.uri(path), spark=spark)
 
 
 def test_without_a_session_that_knows_the_scheme_an_error_says_what_to_do(
-    spark: Any, served: tuple[Path, Store]
+    spark: Any, store_and_folder: tuple[Path, Store]
 ) -> None:
-    _, store = served
+    _, store = store_and_folder
     for read in (pruning.collect, pruning.blocks):
         with pytest.raises(
             InputError, match=r"let a Spark session read it: pruning.collect\(path, spark=spark\)"
@@ -241,10 +243,10 @@ def test_without_a_session_that_knows_the_scheme_an_error_says_what_to_do(
 
 
 def test_a_directory_that_cannot_be_listed_is_no_empty_one(
-    spark: Any, served: tuple[Path, Store], monkeypatch: pytest.MonkeyPatch
+    spark: Any, store_and_folder: tuple[Path, Store], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else the files in it would count as gone."""
-    folder, store = served
+    folder, store = store_and_folder
     write(folder, "t/p=1/0.parquet", range(10))
     write(folder, "t/p=2/0.parquet", range(10))
     pruning.collect(store.uri("t"), spark=spark)
@@ -257,16 +259,18 @@ def test_a_directory_that_cannot_be_listed_is_no_empty_one(
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_of_session_files_is_found_out(
-    name: str, spark: Any, served: tuple[Path, Store], monkeypatch: pytest.MonkeyPatch
+    name: str, spark: Any, store_and_folder: tuple[Path, Store], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each makes one of these tests fail."""
     checks = {
-        "hidden names are data": partial(test_a_path_is_read_as_its_local_twin, spark, served, ["t"], ["t"]),
-        "every file is Parquet": partial(test_a_stray_file_is_left_out, spark, served, b"no"),
-        "what cannot be listed is empty": partial(
-            test_a_directory_that_cannot_be_listed_is_no_empty_one, spark, served, monkeypatch
+        "hidden names are data": partial(
+            test_a_path_is_read_as_its_local_twin, spark, store_and_folder, ["t"], ["t"]
         ),
-        "nothing is kept": partial(test_classify_and_blocks_read_by_the_session, spark, served),
+        "every file is Parquet": partial(test_a_stray_file_is_left_out, spark, store_and_folder, b"no"),
+        "what cannot be listed is empty": partial(
+            test_a_directory_that_cannot_be_listed_is_no_empty_one, spark, store_and_folder, monkeypatch
+        ),
+        "nothing is kept": partial(test_classify_and_blocks_read_by_the_session, spark, store_and_folder),
     }
     monkeypatch.setattr(*MUTANTS[name])
     with pytest.raises((AssertionError, InputError, pytest.fail.Exception)):

@@ -137,8 +137,8 @@ def _table_roots(start: str) -> Iterator[str]:
 
 
 def _note(directory: str, format_: _TableFormat) -> str:
-    shown = locate(directory)[1] if is_on_local_disk(directory) else directory
+    name = locate(directory)[1] if is_on_local_disk(directory) else directory
     return (
-        f"{shown}: is a {format_.name} table (it has {format_.marker}); as plain Parquet, files that the "
+        f"{name}: is a {format_.name} table (it has {format_.marker}); as plain Parquet, files that the "
         f"table has removed are read too: use a reader of {format_.name}"
     )

@@ -236,8 +236,8 @@ def _search(
             f"{sentence}; the footers of its files are read again", DamagedMetadataWarning, stacklevel=2
         )
     excluded = {file for files in searched.excluded for file in files.files}
-    known = {file for shard in searched.shards for file in shard.files} | excluded
-    outcome = read([listed for listed in listing.files if listed.file not in known])
+    searched_files = {file for shard in searched.shards for file in shard.files} | excluded
+    outcome = read([listed for listed in listing.files if listed.file not in searched_files])
     record_look(store, listing, outcome, complete=False)
     left = [listed.file for listed in listing.files if listed.file not in excluded]
     united = with_columns_read(unite([*searched.shards, *outcome.shards], left), columns)

@@ -147,6 +147,7 @@ def _search_in_spark(
         answers: list[SearchResult] = (
             spark.sparkContext.parallelize(batches, len(batches)).map(search).collect()
         )
+    # Whatever stops the job, the packs can still be searched here; damage is met again then.
     except Exception as error:
         _log.warning("searching by Spark failed (%s); searching in threads", type(error).__name__)
         return None

@@ -75,11 +75,11 @@ class BlockReader:
             columns: The top-level columns that are needed.
             question: Marks the blocks that are needed; of a large table, the others may be left out.
         """
-        asked, before = self._results.get((files, stamps), (None, None))
+        question_before, before = self._results.get((files, stamps), (None, None))
         if (
             before is not None
             and not unread_columns(before.metadata, columns)
-            and (asked == question or not before.excluded)
+            and (question_before == question or not before.excluded)
         ):
             return before
         if all(map(is_on_local_disk, files)):

@@ -306,7 +306,7 @@ def test_a_file_that_is_written_meanwhile_is_not_kept(lake: Path, monkeypatch: p
 def test_a_file_of_this_very_second_is_not_kept(
     lake: Path, here: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where times are in whole seconds; however long its reading takes. The mutant that ignores it dies."""
+    """If times are in whole seconds; however long its reading takes. The mutant that ignores it dies."""
     now = int(time.time()) * 10**9
     os.utime(lake / "a.parquet", ns=(now, now))
     monkeypatch.setattr(listing.time, "time_ns", lambda: now + 10**9)
@@ -334,7 +334,7 @@ def test_a_changed_line_of_what_measures_is_noticed() -> None:
 
 
 def test_nothing_is_kept_where_nothing_can_be_written(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which is said before anything is read."""
+    """An error says so before anything is read."""
     for name in ("make_folder", "keep_measured"):
         with monkeypatch.context() as patch:
             patch.setattr(backfilling, name, refuse)

@@ -40,7 +40,7 @@ def lake(bucket: Store) -> Store:
 
 
 @pytest.fixture
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def metadata_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The directory that the user names for metadata. Files count as written ten seconds ago."""
     monkeypatch.setenv(places.ENVIRONMENT, str(tmp_path / "kept"))
     real = time.time_ns
@@ -84,7 +84,9 @@ def names_read(requests: list[Request]) -> list[str]:
     return sorted(request.path.rpartition("/")[2] for request in requests if request.operation == "GET")
 
 
-def test_a_second_call_reads_no_footer_and_needs_the_listing_alone(lake: Store, kept: Path) -> None:
+def test_a_second_call_reads_no_footer_and_needs_the_listing_alone(
+    lake: Store, metadata_folder: Path
+) -> None:
     """A file that was changed and one that was added are noticed in the same run, and alone are read."""
     uri = write_table(lake)
     first = pruning.collect(uri)
@@ -103,7 +105,7 @@ def test_a_second_call_reads_no_footer_and_needs_the_listing_alone(lake: Store, 
     assert operations(requests) == {"LIST": 1, "HEAD": 2, "GET": 2}
 
 
-def test_a_complete_listing_removes_what_is_gone(lake: Store, kept: Path) -> None:
+def test_a_complete_listing_removes_what_is_gone(lake: Store, metadata_folder: Path) -> None:
     uri = write_table(lake, files=3)
     pruning.collect(uri)
     delete(lake, "t/01.parquet")
@@ -121,7 +123,9 @@ def _kept_names(uri: str) -> list[str]:
     return sorted(open_store(list_files(uri)).version.history.files)
 
 
-def test_a_file_of_this_second_is_not_kept(lake: Store, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_this_second_is_not_kept(
+    lake: Store, metadata_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The store's times are in whole seconds, so it may be written again without another time."""
     uri = write_table(lake, files=1)
     modified_ns = list_files(uri).files[0].modified_ns or 0
@@ -134,7 +138,7 @@ def test_a_file_of_this_second_is_not_kept(lake: Store, kept: Path, monkeypatch:
         assert names_read(lake.take()) == ["00.parquet"] * times_read
 
 
-def test_many_named_files_are_listed_by_their_directory(lake: Store, kept: Path) -> None:
+def test_many_named_files_are_listed_by_their_directory(lake: Store, metadata_folder: Path) -> None:
     """Three more requests look for the marks of table formats beside them."""
     write_table(lake, files=12)
     uris = [lake.uri(f"t/{number:02}.parquet") for number in range(12)]
@@ -146,7 +150,7 @@ def test_many_named_files_are_listed_by_their_directory(lake: Store, kept: Path)
         pruning.collect([*uris, lake.uri("t/none.parquet")])
 
 
-def test_a_pattern_asks_about_no_file_alone(lake: Store, kept: Path) -> None:
+def test_a_pattern_asks_about_no_file_alone(lake: Store, metadata_folder: Path) -> None:
     write_table(lake, files=12)
     pattern = lake.uri("t/0*.parquet")
     first = pruning.collect(pattern)
@@ -190,12 +194,12 @@ def test_a_directory_without_data_and_a_path_of_nothing_are_errors(lake: Store) 
             pruning.collect(lake.uri(path))
 
 
-def test_an_index_is_refused(lake: Store, kept: Path) -> None:
+def test_an_index_is_refused(lake: Store, metadata_folder: Path) -> None:
     with pytest.raises(InputError, match="name a local path"):
         pruning.index(write_table(lake, files=1))
 
 
-def test_blocks_tells_when_a_file_was_first_found(lake: Store, kept: Path) -> None:
+def test_blocks_tells_when_a_file_was_first_found(lake: Store, metadata_folder: Path) -> None:
     uri = write_table(lake, files=2)
     pruning.collect(uri)
     lake.take()
@@ -248,24 +252,24 @@ def test_an_address_is_of_one_endpoint_and_of_arrow(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_of_remote_lakes_is_found_out(
-    name: str, lake: Store, kept: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, lake: Store, metadata_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each makes one of these tests fail."""
     checks = {
         "a listing of a whole lake tells nothing of other files": partial(
-            test_a_complete_listing_removes_what_is_gone, lake, kept
+            test_a_complete_listing_removes_what_is_gone, lake, metadata_folder
         ),
         "a listing of some files is of all": partial(
-            test_a_complete_listing_removes_what_is_gone, lake, kept
+            test_a_complete_listing_removes_what_is_gone, lake, metadata_folder
         ),
         "an address is of any endpoint": partial(
             test_an_address_is_of_one_endpoint_and_of_arrow, monkeypatch
         ),
         "a directory is asked about before it is listed": partial(
-            test_blocks_tells_when_a_file_was_first_found, lake, kept
+            test_blocks_tells_when_a_file_was_first_found, lake, metadata_folder
         ),
         "marks of formats are looked for at the store": partial(
-            test_blocks_tells_when_a_file_was_first_found, lake, kept
+            test_blocks_tells_when_a_file_was_first_found, lake, metadata_folder
         ),
     }
     monkeypatch.setattr(*MUTANTS[name])

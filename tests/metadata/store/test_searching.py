@@ -122,7 +122,7 @@ def test_the_metadata_that_comes_back_is_that_of_the_footers(lake: Path) -> None
 
 
 def test_a_group_is_excluded_only_as_a_whole(lake: Path) -> None:
-    """Where not all of its files are asked for, its summary is about other rows too."""
+    """If not all of its files are asked for, its summary is about other rows too."""
     question = Least(112)
     blocks = search(lake, question, [0, 2, 3, 11])
     assert excluded_files(blocks) == {name(lake, number) for number in (0, 2, 3)}
