@@ -1,6 +1,5 @@
 """Searches of kept metadata that leave out files with needed blocks."""
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ from mutants.replacements import Replacement
 from pruning.metadata.store import searching
 
 _ask, _batches = searching._ask, searching._batches
-_search_blocks, _summaries_of_shard = searching.search_blocks, searching._summaries_of_shard
+_search_blocks = searching.search_blocks
 
 
 def _asked_in_reverse(tables: Sequence[pa.Table], question: searching.Question) -> list[Any]:
@@ -22,10 +21,8 @@ def _without_last_batch(groups: Iterable[Any]) -> Iterator[list[Any]]:
     return iter(list(_batches(groups))[:-1])
 
 
-def _all_whole(*arguments: Any) -> Any:
-    part = _summaries_of_shard(*arguments)
-    table = part.packed.summaries(arguments[-1]) if part.table is None else part.table
-    return dataclasses.replace(part, whole=np.ones(len(part.wanted), bool), table=table)
+def _all_whole(groups: Any, packs: Sequence[searching.PackToSearch]) -> Any:
+    return np.ones(len(groups.rows), bool)
 
 
 def _by_first_blocks(
@@ -46,8 +43,6 @@ def _by_first_blocks(
 MUTANTS: Mapping[str, Replacement] = {
     "answers in reverse": Replacement(searching, "_ask", _asked_in_reverse),
     "the last batch is left out": Replacement(searching, "_batches", _without_last_batch),
-    "groups that are asked for in part count as whole": Replacement(
-        searching, "_summaries_of_shard", _all_whole
-    ),
+    "groups that are asked for in part count as whole": Replacement(searching, "_asked_for", _all_whole),
     "the first block decides on a file": Replacement(searching, "search_blocks", _by_first_blocks),
 }

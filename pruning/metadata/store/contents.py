@@ -61,17 +61,22 @@ def footers_in(pack: Pack) -> list[bytes]:
 
 
 def block_pieces(
-    shards: Iterable[Shard], notes: Mapping[str, Any] | None = None, *, summarizes: bool = True
+    shards: Iterable[Shard],
+    notes: Mapping[str, Any] | None = None,
+    tables: Mapping[str, pa.Table] | None = None,
+    *,
+    summarizes: bool = True,
 ) -> list[bytes]:
     """Return the content of a pack of blocks.
 
     Args:
         shards: The block metadata; a file's name is its row in decimal digits.
         notes: What else to note in the pack, values that JSON can hold.
+        tables: Other tables, which `table_in` reads by their names; a name begins with a letter.
         summarizes: Whether the pack has summaries of its groups, if there are several.
     """
     described: list[dict[str, Any]] = []
-    sections: dict[str, bytes] = {}
+    sections = {name: _to_bytes(table) for name, table in (tables or {}).items()}
     for number, shard in enumerate(shards):
         table = shard.table.combine_chunks()
         counts = _block_counts(shard)
@@ -160,18 +165,14 @@ class PackedShard:
         self.files = tuple(map(str, described["files"]))
         self.groups = _groups(described["groups"], self._block_counts)
 
-    def files_of(self, group: Group) -> tuple[str, ...]:
-        """Return the files of a group."""
-        return self.files[group.first_file : group.first_file + group.files]
-
-    def files_of_groups(self, groups: Sequence[int]) -> list[tuple[str, int]]:
-        """Return the files of some groups, by their numbers, with their numbers of blocks."""
+    def files_of_groups(self, groups: Sequence[int]) -> list[tuple[int, int]]:
+        """Return the rows of the files of some groups, by their numbers, with their numbers of blocks."""
         places = [
             place
             for group in map(self.groups.__getitem__, groups)
             for place in range(group.first_file, group.first_file + group.files)
         ]
-        return [(self.files[place], self._block_counts[place]) for place in places]
+        return [(int(self.files[place]), self._block_counts[place]) for place in places]
 
     def summaries(self, columns: Collection[str] | None) -> pa.Table | None:
         """Return the block metadata of the groups, each as one block; None if there is one group.
@@ -214,6 +215,16 @@ class PackedShard:
         ]
         columns_read = make_typed_struct([_struct(table) for table in lanes], pa.struct(fields), len(rows))
         return rows.append_column(_COLUMNS, columns_read).replace_schema_metadata(self._metadata)
+
+
+def table_in(pack: Pack, name: str) -> pa.Table:
+    """Return one of the other tables in a pack of blocks.
+
+    Raises:
+        Damaged: the pack is not as it was written.
+    """
+    (data,) = pack.sections([name])
+    return _from_bytes(data)
 
 
 def count_blocks(pack: Pack) -> int:

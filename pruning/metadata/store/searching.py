@@ -7,6 +7,7 @@ needed row. Blocks are read by threads, or by Spark's tasks if there are very ma
 
 import logging
 import os
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -17,8 +18,16 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from pruning.errors import DamagedMetadataWarning
 from pruning.metadata.footers.thrift_lanes import Mask
 from pruning.metadata.store.contents import PackedShard, packed_shards
+from pruning.metadata.store.group_summaries import (
+    Groups,
+    UnitedSummaries,
+    alike_tables,
+    groups_of_pack,
+    renumber,
+)
 from pruning.metadata.store.packs import Damaged, open_pack
 from pruning.metadata.table.blocks import Shard
 from pruning.metadata.table.summaries import summarize
@@ -34,11 +43,35 @@ _log = logging.getLogger(__name__)
 Question: TypeAlias = Callable[[pa.Table], Mask]
 
 
-class PackToSearch(NamedTuple):
-    """A pack of blocks, and the names of those of its files that are asked for, by their rows as texts."""
+@dataclass(frozen=True, slots=True, eq=False)
+class PackToSearch:
+    """A pack of blocks, and those of its files that are asked for.
+
+    Attributes:
+        path: The pack's path.
+        names: The names of these files, by their rows in the pack.
+    """
 
     path: str
-    names: Mapping[str, str]
+    names: Mapping[int, str]
+
+    def names_of(self, rows: Iterable[int]) -> list[str]:
+        """Return the names of files by their rows; "" for one that is not asked for."""
+        return [self.names.get(row, "") for row in rows]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PacksToSearch:
+    """The packs with the block metadata of a table.
+
+    Attributes:
+        packs: The packs.
+        summaries: The united summaries of some of them, each with the places of its packs in `packs`, -1 for
+            one that is not there; shape (packs of the summaries,).
+    """
+
+    packs: list[PackToSearch]
+    summaries: list[tuple[UnitedSummaries, np.ndarray]] = field(default_factory=list)
 
 
 class ExcludedFiles(NamedTuple):
@@ -50,12 +83,12 @@ class ExcludedFiles(NamedTuple):
         summary: The block metadata of all of them as one larger block.
     """
 
-    files: tuple[str, ...]
+    files: Sequence[str]
     blocks: int
     summary: pa.Table
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SearchResult:
     """The result of a search.
 
@@ -74,62 +107,41 @@ class SearchResult:
     groups_total: int = 0
 
 
-class _Groups(NamedTuple):
+class _GroupsToRead(NamedTuple):
     """Some groups of a shard.
 
     Attributes:
-        pack: The pack that has the shard.
+        path: The path of the pack that has the shard.
         shard: The number of the shard in the pack.
         groups: The numbers of the groups in the shard.
+        rows: The rows of their files.
+        names: The names of these files; "" for one that is not asked for.
         blocks: The number of their blocks.
     """
 
-    pack: PackToSearch
+    path: str
     shard: int
     groups: tuple[int, ...]
+    rows: tuple[int, ...]
+    names: tuple[str, ...]
     blocks: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Summaries:
-    """The groups of a shard that have files that are asked for.
-
-    Attributes:
-        pack, shard: As for `_Groups`.
-        packed: The opened shard.
-        wanted: The numbers of those groups.
-        whole: True for those all of whose files are asked for; shape (wanted,).
-        table: The summaries of all groups of the shard, if it has any and some wanted group is whole.
-    """
-
-    pack: PackToSearch
-    shard: int
-    packed: PackedShard
-    wanted: np.ndarray
-    whole: Mask
-    table: pa.Table | None
-
-
 def search_packs(
-    packs: Sequence[PackToSearch], columns: Collection[str] | None, question: Question, *, spark: Any = None
+    table: PacksToSearch, columns: Collection[str] | None, question: Question, *, spark: Any = None
 ) -> SearchResult:
     """Search packs for the files that may hold a needed row.
 
     Args:
-        packs: The packs.
+        table: The packs.
         columns: The top-level columns to read; None for all.
         question: Marks the blocks that may hold a needed row.
         spark: A session whose tasks read the blocks if there are very many. They need this package, and the
             packs under the same paths; if a task fails, threads of this process read them.
     """
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        opened = list(pool.map(partial(_open_summaries, columns=columns), packs))
-        summaries = [part for of_pack in opened if not isinstance(of_pack, str) for part in of_pack]
-        result = SearchResult(
-            damaged=[sentence for sentence in opened if isinstance(sentence, str)],
-            groups_total=sum(len(part.wanted) for part in summaries),
-        )
-        groups = _groups_left(summaries, question, result.excluded)
+        result = SearchResult()
+        groups = _groups_to_read(_open_groups(table, columns, pool, result), table.packs, question, result)
         batches = list(_batches(groups))
         search = partial(_search_batch, columns=columns, question=question)
         if spark is not None and sum(part.blocks for part in groups) >= SPARK_BLOCKS_MIN:
@@ -140,7 +152,7 @@ def search_packs(
 
 
 def _search_in_spark(
-    batches: Sequence[list[_Groups]], search: Callable[[list[_Groups]], SearchResult], spark: Any
+    batches: Sequence[list[_GroupsToRead]], search: Callable[[list[_GroupsToRead]], SearchResult], spark: Any
 ) -> list[SearchResult] | None:
     """Search in Spark's tasks; return None if that fails, whatever the reason."""
     try:
@@ -154,54 +166,88 @@ def _search_in_spark(
     return answers
 
 
-def _open_summaries(pack: PackToSearch, *, columns: Collection[str] | None) -> list[_Summaries] | str:
-    """Return the summaries of a pack's shards, or a sentence if it is damaged."""
-    try:
-        return [
-            _summaries_of_shard(pack, number, packed, columns)
-            for number, packed in enumerate(packed_shards(open_pack(pack.path)))
-        ]
-    except Damaged as damage:
-        return str(damage)
+def _open_groups(
+    table: PacksToSearch, columns: Collection[str] | None, pool: ThreadPoolExecutor, result: SearchResult
+) -> list[Groups]:
+    """Return the groups of all packs with their summaries; add sentences about damaged packs to the result."""
+    groups: list[Groups] = []
+    single = np.ones(len(table.packs), bool)
+    for united, places in table.summaries:
+        try:
+            groups += [renumber(part, places) for part in united.groups(columns)]
+        except Damaged as damage:
+            warnings.warn(f"{damage}; it is made again", DamagedMetadataWarning, stacklevel=2)
+            united.delete()
+            continue
+        single[places[places >= 0]] = False
+
+    def open_groups(number: int) -> list[Groups] | str:
+        try:
+            return groups_of_pack(open_pack(table.packs[number].path), number, columns)
+        except Damaged as damage:
+            return str(damage)
+
+    for opened in pool.map(open_groups, np.flatnonzero(single).tolist()):
+        if isinstance(opened, str):
+            result.damaged.append(opened)
+        else:
+            groups += opened
+    return groups
 
 
-def _summaries_of_shard(
-    pack: PackToSearch, number: int, packed: PackedShard, columns: Collection[str] | None
-) -> _Summaries:
-    asked_for = np.array([file in pack.names for file in packed.files], bool)
-    starts = [group.first_file for group in packed.groups]
-    sizes = np.array([group.files for group in packed.groups])
-    counts = np.add.reduceat(asked_for, starts, dtype=np.int64)
-    wanted = np.flatnonzero(counts)
-    # The summary of a group is about all of its files, so a group of which others are not asked for is read.
-    whole: Mask = counts[wanted] == sizes[wanted]
-    table = packed.summaries(columns) if whole.any() else None
-    return _Summaries(pack=pack, shard=number, packed=packed, wanted=wanted, whole=whole, table=table)
+def _groups_to_read(
+    parts: Sequence[Groups], packs: Sequence[PackToSearch], question: Question, result: SearchResult
+) -> list[_GroupsToRead]:
+    """Return the groups whose blocks must be read; add the files of the others to the result as excluded."""
+    answers = iter(_ask([part.summaries for part in parts if part.summaries is not None], question))
+    left: dict[tuple[int, int], list[tuple[Groups, int]]] = {}
+    for part in parts:
+        counts = np.add.reduceat(_asked_for(part, packs), part.starts, dtype=np.int64)
+        # The summary of a group is about all of its files, so a group of which others are not asked for is
+        # read.
+        needed = counts < part.sizes
+        if part.summaries is not None:
+            needed |= next(answers)
+        else:
+            needed[:] = True
+        result.groups_total += int((counts > 0).sum())
+        for place in np.flatnonzero(counts > 0).tolist():
+            if needed[place]:
+                left.setdefault((int(part.pack[place]), int(part.shard[place])), []).append((part, place))
+            else:
+                rows = part.rows_of(place)
+                files = packs[part.pack[place]].names_of(rows.tolist())
+                assert part.summaries is not None
+                summary = part.summaries.slice(place, 1)
+                result.excluded.append(ExcludedFiles(files, int(part.blocks[place]), summary))
+    return [_to_read(packs[pack], shard, groups) for (pack, shard), groups in left.items()]
 
 
-def _groups_left(
-    summaries: Sequence[_Summaries], question: Question, excluded: list[ExcludedFiles]
-) -> list[_Groups]:
-    """Return the groups whose blocks must be read; add the files of the others to `excluded`."""
-    tables = [part.table for part in summaries if part.table is not None]
-    answers = iter(_ask(tables, question))
-    left = []
-    for part in summaries:
-        needed = np.ones(len(part.wanted), bool)
-        if part.table is not None:
-            needed = next(answers)[part.wanted] | ~part.whole
-            excluded += _excluded_groups(part, part.wanted[~needed].tolist())
-        places = tuple(part.wanted[needed].tolist())
-        if places:
-            blocks = sum(part.packed.groups[place].blocks for place in places)
-            left.append(_Groups(part.pack, part.shard, places, blocks))
-    return left
+def _asked_for(groups: Groups, packs: Sequence[PackToSearch]) -> Mask:
+    """Return the marks of the files that are asked for; shape (files,)."""
+    pack_of_file = np.repeat(groups.pack, groups.sizes)
+    return np.array(
+        [row in packs[pack].names for pack, row in zip(pack_of_file.tolist(), groups.rows.tolist(), strict=True)],
+        bool,
+    )
+
+
+def _to_read(pack: PackToSearch, shard: int, groups: Sequence[tuple[Groups, int]]) -> _GroupsToRead:
+    rows = tuple(row for part, place in groups for row in part.rows_of(place).tolist())
+    return _GroupsToRead(
+        path=pack.path,
+        shard=shard,
+        groups=tuple(int(part.group[place]) for part, place in groups),
+        rows=rows,
+        names=tuple(pack.names_of(rows)),
+        blocks=sum(int(part.blocks[place]) for part, place in groups),
+    )
 
 
 def _ask(tables: Sequence[pa.Table], question: Question) -> list[Mask]:
     """Return the answers for tables; those with the same columns are asked about at once."""
     answers: list[Mask] = [np.zeros(0, bool)] * len(tables)
-    for places in _alike(tables):
+    for places in alike_tables(tables):
         mask = question(pa.concat_tables([tables[place] for place in places]).combine_chunks())
         ends = accumulate(len(tables[place]) for place in places)
         for place, end in zip(places, ends, strict=True):
@@ -209,17 +255,9 @@ def _ask(tables: Sequence[pa.Table], question: Question) -> list[Mask]:
     return answers
 
 
-def _excluded_groups(part: _Summaries, groups: Iterable[int]) -> Iterator[ExcludedFiles]:
-    assert part.table is not None
-    for place in groups:
-        group = part.packed.groups[place]
-        files = tuple(part.pack.names[file] for file in part.packed.files_of(group))
-        yield ExcludedFiles(files, group.blocks, part.table.slice(place, 1))
-
-
-def _batches(groups: Iterable[_Groups]) -> Iterator[list[_Groups]]:
+def _batches(groups: Iterable[_GroupsToRead]) -> Iterator[list[_GroupsToRead]]:
     """Yield groups in lists of limited size."""
-    batch: list[_Groups] = []
+    batch: list[_GroupsToRead] = []
     blocks = 0
     for part in groups:
         batch.append(part)
@@ -232,20 +270,18 @@ def _batches(groups: Iterable[_Groups]) -> Iterator[list[_Groups]]:
 
 
 def _search_batch(
-    batch: Sequence[_Groups], *, columns: Collection[str] | None, question: Question
+    batch: Sequence[_GroupsToRead], *, columns: Collection[str] | None, question: Question
 ) -> SearchResult:
     """Read the blocks of groups, and search them."""
     damaged: list[str] = []
     read: list[tuple[pa.Table, list[tuple[str, int]]]] = []
     for part in batch:
         try:
-            packed = packed_shards(open_pack(part.pack.path))[part.shard]
-            table = packed.blocks(part.groups, columns)
+            table, counts = _read_groups(part, columns)
         except Damaged as damage:
             damaged.append(str(damage))
             continue
-        files = packed.files_of_groups(part.groups)
-        read.append((table, [(part.pack.names.get(file, ""), count) for file, count in files]))
+        read.append((table, list(zip(part.names, counts, strict=True))))
     result = SearchResult(damaged=damaged, groups_read=sum(len(part.groups) for part in batch))
     searched = [
         search_blocks(
@@ -253,18 +289,26 @@ def _search_batch(
             pa.concat_tables([read[place][0] for place in places]).combine_chunks(),
             question,
         )
-        for places in _alike([table for table, _ in read])
+        for places in alike_tables([table for table, _ in read])
     ]
     return _unite([result, *searched])
 
 
-def _alike(tables: Sequence[pa.Table]) -> list[list[int]]:
-    """Return the places of tables in lists, each of those with the same schema."""
-    places_by_schema: dict[str, list[int]] = {}
-    for place, table in enumerate(tables):
-        schema = table.schema
-        places_by_schema.setdefault(f"{schema.remove_metadata()}{schema.metadata}", []).append(place)
-    return list(places_by_schema.values())
+def _read_groups(part: _GroupsToRead, columns: Collection[str] | None) -> tuple[pa.Table, list[int]]:
+    """Return the blocks of groups, and the number of blocks of each of their files.
+
+    Raises:
+        Damaged: the pack is not as it was written, or has other groups now.
+    """
+    shards = packed_shards(open_pack(part.path))
+    files = shards[part.shard].files_of_groups(part.groups) if _has_groups(shards, part) else []
+    if [row for row, _ in files] != list(part.rows):
+        raise Damaged(f"{part.path}: was written again with other groups")
+    return shards[part.shard].blocks(part.groups, columns), [count for _, count in files]
+
+
+def _has_groups(shards: Sequence[PackedShard], part: _GroupsToRead) -> bool:
+    return part.shard < len(shards) and max(part.groups) < len(shards[part.shard].groups)
 
 
 def search_blocks(files: Sequence[tuple[str, int]], table: pa.Table, question: Question) -> SearchResult:

@@ -18,16 +18,19 @@ import contextlib
 import functools
 import os
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from pruning.errors import DamagedMetadataWarning, InputError
 from pruning.metadata.files.listing import Listing
 from pruning.metadata.files.places import Place, file_stamp, places_of, write_shared
 from pruning.metadata.store.contents import block_pieces, blocks_in, count_blocks, footers_in
+from pruning.metadata.store.group_summaries import united_summaries
 from pruning.metadata.store.log import FOLDER, NO_VERSION, Version, newest_version
 from pruning.metadata.store.packs import Damaged, Missing, open_pack
-from pruning.metadata.store.searching import PackToSearch
+from pruning.metadata.store.searching import PacksToSearch, PackToSearch
 from pruning.metadata.table.blocks import Shard, rename, unite
 from pruning.metadata.table.fingerprint import fingerprint
 from pruning.metadata.table.reading import shards_of_footers
@@ -98,7 +101,7 @@ def kept_shards(store: Store, listing: Listing, columns: Collection[str] | None 
     return shards
 
 
-def large_packs(store: Store, listing: Listing) -> list[PackToSearch] | None:
+def large_packs(store: Store, listing: Listing) -> PacksToSearch | None:
     """Return the packs with the block metadata of listed files that have not changed, if they are large.
 
     They are made of the footers where this code has not yet done so.
@@ -106,24 +109,48 @@ def large_packs(store: Store, listing: Listing) -> list[PackToSearch] | None:
     Returns:
         None if they have no more blocks together than are loaded whole, or one of them cannot be opened.
     """
-    packs: list[PackToSearch] = []
+    table = PacksToSearch([])
     blocks = 0
     done: set[str] = set()
     for part in (store, *store.others):
         if part.place is None:
             continue
-        for pack, files in _unchanged_files(part.place, part.version, listing).items():
-            names = {str(row): file for row, file in files.items() if file not in done}
-            path = block_path(part.place, pack)
-            try:
-                if not os.path.exists(path):
-                    _blocks_of(part.place, pack, ())
-                blocks += count_blocks(open_pack(path))
-            except Damaged:
-                return None
-            packs.append(PackToSearch(path, names))
-            done.update(names.values())
-    return packs if blocks > _blocks_loaded_max() else None
+        names_by_pack = {
+            pack: {row: file for row, file in files.items() if file not in done}
+            for pack, files in _unchanged_files(part.place, part.version, listing).items()
+        }
+        done.update(file for names in names_by_pack.values() for file in names.values())
+        try:
+            blocks += add_packs(table, part.place, names_by_pack)
+        except Damaged:
+            return None
+    return table if blocks > _blocks_loaded_max() else None
+
+
+def add_packs(table: PacksToSearch, place: Place, names_by_pack: Mapping[str, Mapping[int, str]]) -> int:
+    """Add packs of a place to those that are searched; return the number of their blocks.
+
+    Args:
+        table: The packs so far.
+        place: Where the others are kept.
+        names_by_pack: The names of the files that are asked for, by the names of the packs and their rows.
+    Raises:
+        Damaged: one of the packs cannot be opened.
+    """
+    paths = {pack: block_path(place, pack) for pack in names_by_pack}
+    for pack, path in paths.items():
+        if not os.path.exists(path):
+            _blocks_of(place, pack, ())
+    numbers = {pack: number for number, pack in enumerate(paths, start=len(table.packs))}
+    table.packs.extend(PackToSearch(paths[pack], names) for pack, names in names_by_pack.items())
+    united = united_summaries(place, paths, _code_version())
+    blocks_of = {} if united is None else united.blocks_of
+    if united is not None:
+        places = np.array([numbers.get(pack, -1) for pack in blocks_of], np.int64)
+        table.summaries.append((united, places))
+    return sum(
+        blocks_of[pack] if pack in blocks_of else count_blocks(open_pack(path)) for pack, path in paths.items()
+    )
 
 
 def _blocks_loaded_max() -> int:
@@ -240,7 +267,12 @@ def footer_path(place: Place, pack: str) -> str:
 
 def block_path(place: Place, pack: str) -> str:
     """Return the path of the pack of what this code believes of the files of a pack of footers."""
-    return os.path.join(place.folder, FOLDER, f"{pack}-{fingerprint()[:_FINGERPRINT_DIGITS]}{BLOCKS}")
+    return os.path.join(place.folder, FOLDER, f"{pack}-{_code_version()}{BLOCKS}")
+
+
+def _code_version() -> str:
+    """Return the part of file names that tells which code made the files."""
+    return fingerprint()[:_FINGERPRINT_DIGITS]
 
 
 def _warn(sentence: str) -> None:
