@@ -106,11 +106,11 @@ def places_of(listing: Listing) -> list[Place]:
     directory = listing.parent
     if directory is None or os.path.dirname(directory) == directory:
         return []
-    places = _places(directory)
+    places = places_of_directory(directory)
     return sorted(places, key=Place.is_writable, reverse=True) if len(places) > 1 else places
 
 
-def _places(directory: str) -> list[Place]:
+def places_of_directory(directory: str) -> list[Place]:
     """Return the places that may have something about the files of a directory, the best first."""
     named = _named_places(directory)
     if is_uri(directory):

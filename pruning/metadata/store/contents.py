@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from pruning.expressions.names import top_column
-from pruning.metadata.store.packs import Damaged, Pack, pack_pieces
+from pruning.metadata.store.packs import Pack, from_bytes, pack_pieces, to_bytes
 from pruning.metadata.table.blocks import Shard
 from pruning.metadata.table.structs import make_typed_struct, whole
 from pruning.metadata.table.summaries import summarize
@@ -46,7 +46,7 @@ class Group(NamedTuple):
 def footer_pieces(footers: Sequence[bytes]) -> list[bytes]:
     """Return the content of a pack of footers, in the order of the files' rows."""
     column = pa.array(footers, pa.large_binary())
-    return pack_pieces({}, {_FOOTERS: _to_bytes(pa.table([column], schema=_FOOTER))})
+    return pack_pieces({}, {_FOOTERS: to_bytes(pa.table([column], schema=_FOOTER))})
 
 
 def footers_in(pack: Pack) -> list[bytes]:
@@ -56,7 +56,7 @@ def footers_in(pack: Pack) -> list[bytes]:
         Damaged: the pack is not as it was written.
     """
     (data,) = pack.sections([_FOOTERS])
-    footers: list[bytes] = _from_bytes(data).column(0).to_pylist()
+    footers: list[bytes] = from_bytes(data).column(0).to_pylist()
     return footers
 
 
@@ -76,7 +76,7 @@ def block_pieces(
         summarizes: Whether the pack has summaries of its groups, if there are several.
     """
     described: list[dict[str, Any]] = []
-    sections = {name: _to_bytes(table) for name, table in (tables or {}).items()}
+    sections = {name: to_bytes(table) for name, table in (tables or {}).items()}
     for number, shard in enumerate(shards):
         table = shard.table.combine_chunks()
         counts = _block_counts(shard)
@@ -141,10 +141,10 @@ def _table_sections(table: pa.Table, name: str) -> dict[str, bytes]:
     columns = whole(table[_COLUMNS])
     rows = table.drop_columns([_COLUMNS])
     rows = rows.set_column(0, _FILE, rows[_FILE].cast(pa.int32())).replace_schema_metadata(None)
-    sections = {name: _to_bytes(rows)}
+    sections = {name: to_bytes(rows)}
     for place, field in enumerate(columns.type):
         lanes = pa.Table.from_arrays(columns.field(place).flatten(), schema=pa.schema(list(field.type)))
-        sections[f"{name}.{place}"] = _to_bytes(lanes)
+        sections[f"{name}.{place}"] = to_bytes(lanes)
     return sections
 
 
@@ -206,7 +206,7 @@ class PackedShard:
             for part in parts
             for name in (f"{self._number}.{part}", *(f"{self._number}.{part}.{place}" for place in places))
         ]
-        tables = [_from_bytes(data) for data in self._pack.sections(names)]
+        tables = [from_bytes(data) for data in self._pack.sections(names)]
         per_part = len(places) + 1
         rows = _concatenate(tables[::per_part])
         lanes = [_concatenate(tables[place::per_part]) for place in range(1, per_part)]
@@ -224,7 +224,7 @@ def table_in(pack: Pack, name: str) -> pa.Table:
         Damaged: the pack is not as it was written.
     """
     (data,) = pack.sections([name])
-    return _from_bytes(data)
+    return from_bytes(data)
 
 
 def count_blocks(pack: Pack) -> int:
@@ -267,25 +267,3 @@ def _struct_type(lanes: pa.Table) -> pa.StructType:
 
 def _struct(lanes: pa.Table) -> pa.StructArray:
     return pa.StructArray.from_arrays([whole(lane) for lane in lanes.columns], fields=list(lanes.schema))
-
-
-def _to_bytes(table: pa.Table) -> bytes:
-    """Return a table as the bytes of an Arrow stream."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table.combine_chunks())
-    data: bytes = sink.getvalue().to_pybytes()
-    return data
-
-
-def _from_bytes(data: bytes) -> pa.Table:
-    """Return the table of an Arrow stream.
-
-    Raises:
-        Damaged: the bytes are no such stream.
-    """
-    try:
-        with pa.ipc.open_stream(data) as reader:
-            return reader.read_all().combine_chunks()
-    except pa.ArrowException as error:
-        raise Damaged(f"a section cannot be decoded ({error})") from error

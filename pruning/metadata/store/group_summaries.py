@@ -119,7 +119,9 @@ class UnitedSummaries:
     def __init__(self, pack: Pack) -> None:
         """Describe an opened pack of summaries."""
         self._pack = pack
-        self.blocks_of: dict[str, int] = dict(zip(pack.notes["packs"], pack.notes["blocks_of_packs"], strict=True))
+        self.blocks_of: dict[str, int] = dict(
+            zip(pack.notes["packs"], pack.notes["blocks_of_packs"], strict=True)
+        )
 
     def delete(self) -> None:
         """Delete the file, if that is permitted; the next search writes another one."""
@@ -140,10 +142,7 @@ class UnitedSummaries:
             rows = whole(described["rows"])
             result.append(
                 Groups(
-                    **{
-                        name: described[name].to_numpy()
-                        for name in ("pack", "shard", "group", "blocks")
-                    },
+                    **{name: described[name].to_numpy() for name in ("pack", "shard", "group", "blocks")},
                     sizes=rows.value_lengths().to_numpy(),
                     rows=rows.values.to_numpy(),
                     summaries=packed.blocks(range(len(packed.groups)), columns),
@@ -158,7 +157,7 @@ def united_summaries(place: Place, paths: Mapping[str, str], suffix: str) -> Uni
     Args:
         place: Where the packs are kept.
         paths: The files of the packs of which the summaries are needed, by the names of the packs.
-        suffix: What the name of the file of summaries ends with before its extension: the version of the code.
+        suffix: The end of the name of the file of summaries, except for its extension.
     Returns:
         The summaries of at least some of the packs, or of others too; None if there are none.
     """
@@ -223,7 +222,9 @@ def _write_summaries(
                 _summarized(packed, part)
                 for packed, part in zip(packed_shards(pack), groups_of_pack(pack, number, None), strict=True)
             ]
-    classes = [unite_groups([parts[at] for at in alike]) for alike in alike_tables([p.summaries for p in parts])]
+    classes = [
+        unite_groups([parts[at] for at in alike]) for alike in alike_tables([p.summaries for p in parts])
+    ]
     content = block_pieces(
         [_as_shard(part) for part in classes],
         {"packs": names, "blocks_of_packs": blocks},

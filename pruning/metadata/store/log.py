@@ -10,21 +10,34 @@ import functools
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
+
+import pyarrow as pa
 
 from pruning.metadata.files.places import Place, write_shared
 from pruning.metadata.store.history import EMPTY, Change, FormerFile, History, KeptFile, apply
-from pruning.metadata.store.packs import Damaged, Forbidden, Pack, pack_pieces
+from pruning.metadata.store.packs import Damaged, Forbidden, Pack, from_bytes, pack_pieces, to_bytes
 
 FOLDER = "_store"
 # A reader of another format can neither use the log nor add to it.
-FORMAT = 1
+FORMAT = 2
 # After so many changes, the whole history is written.
 CHANGES_MAX = 16
 _VERSION = re.compile(r"v(\d{12})")
 _RECORD = "record"
+# The files that a version names, in a table for each pack that has their metadata.
+FILES = pa.schema(
+    [
+        pa.field("path", pa.large_binary(), nullable=False),
+        pa.field("size_bytes", pa.int64(), nullable=False),
+        pa.field("modified_ns", pa.int64(), nullable=False),
+        pa.field("created_us", pa.int64(), nullable=False),
+        pa.field("row", pa.int32(), nullable=False),
+    ]
+)
 # Between listing the versions and reading them, another writer may delete them.
 _TRIES = 3
 _LOADED_MAX = 16
@@ -56,18 +69,18 @@ NO_VERSION = Version(0, 0, EMPTY)
 def newest_version(place: Place) -> Version:
     """Return the newest version of a place's log; the same object while there is no newer one."""
     for _ in range(_TRIES):
-        newest = max(_numbers(place), default=0)
+        newest = max(version_numbers(place), default=0)
         if newest == 0:
             return NO_VERSION
         try:
-            status = os.stat(_path(place, newest))
+            status = os.stat(version_path(place, newest))
         except OSError:
             continue
         return _load(place, newest, (status.st_ino, status.st_size, status.st_mtime_ns))
     return Version(newest, 0, EMPTY, trouble=f"{place.folder}: cannot be read")
 
 
-def _numbers(place: Place) -> list[int]:
+def version_numbers(place: Place) -> list[int]:
     """Return the numbers of the versions of a log."""
     try:
         names = os.listdir(os.path.join(place.folder, FOLDER))
@@ -76,7 +89,8 @@ def _numbers(place: Place) -> list[int]:
     return [int(match[1]) for match in map(_VERSION.fullmatch, sorted(names)) if match is not None]
 
 
-def _path(place: Place, number: int) -> str:
+def version_path(place: Place, number: int) -> str:
+    """Return the path of a version."""
     return os.path.join(place.folder, FOLDER, f"v{number:012}")
 
 
@@ -84,15 +98,18 @@ def _path(place: Place, number: int) -> str:
 def _load(place: Place, newest: int, identity: tuple[int, int, int]) -> Version:
     """Load a version once for each state of its file: its inode, size and time."""
     try:
-        pack = Pack(_path(place, newest))
+        pack = Pack(version_path(place, newest))
         if pack.notes["format"] > FORMAT:
             sentence = f"{place.folder}: a later release of this package writes it, so it is not used here"
             return Version(newest, 0, EMPTY, trouble=sentence, foreign=True)
+        if pack.notes["format"] < FORMAT:
+            # An earlier release wrote it. It is begun anew: footers are read again.
+            return Version(newest, 0, EMPTY)
         base = int(pack.notes["base"])
         if base == newest:
-            return Version(newest, base, _history(_record(pack)))
+            return Version(newest, base, _history(pack))
         before = _load_number(place, newest - 1, base)
-        return Version(newest, base, apply(before, _change(_record(pack))))
+        return Version(newest, base, apply(before, _change(pack)))
     except Forbidden:
         # It describes files that this user may not read, either.
         return Version(newest, 0, EMPTY, foreign=True)
@@ -106,9 +123,9 @@ def _load_number(place: Place, number: int, base: int) -> History:
     Raises:
         Damaged: one of the files is missing, or is not as it was written.
     """
-    history = _history(_record(Pack(_path(place, base))))
+    history = _history(Pack(version_path(place, base)))
     for later in range(base + 1, number + 1):
-        history = apply(history, _change(_record(Pack(_path(place, later)))))
+        history = apply(history, _change(Pack(version_path(place, later))))
     return history
 
 
@@ -126,16 +143,16 @@ def commit(place: Place, before: Version, change: Change, mode: int) -> Version 
     number = before.number + 1
     after = apply(before.history, change)
     whole = before.base == 0 or number - before.base >= CHANGES_MAX
-    record = _history_record(after) if whole else _change_record(change)
     base = number if whole else before.base
-    content = pack_pieces({"format": FORMAT, "base": base}, {_RECORD: json.dumps(record).encode()})
+    notes = {"format": FORMAT, "base": base, "whole": _is_whole(after), "totals": _totals(after)}
+    content = pack_pieces(notes, _history_sections(after) if whole else _change_sections(before, change))
     try:
-        write_shared(place, _path(place, number), content, mode, replaces=False)
+        write_shared(place, version_path(place, number), content, mode, replaces=False)
     except FileExistsError:
         return None
     # Others may have written this version long ago, and deleted it after whole histories that followed. Then
     # readers pass it over, and the change must be made again from the newest version.
-    if max(_numbers(place)) > number and newest_version(place).base > number:
+    if max(version_numbers(place)) > number and newest_version(place).base > number:
         return None
     if whole:
         _delete_versions(place, before.base)
@@ -144,50 +161,64 @@ def commit(place: Place, before: Version, change: Change, mode: int) -> Version 
 
 def _delete_versions(place: Place, first: int) -> None:
     """Delete the versions before `first`, as far as that is possible."""
-    for number in _numbers(place):
+    for number in version_numbers(place):
         if number < first:
             with contextlib.suppress(OSError):
-                os.unlink(_path(place, number))
+                os.unlink(version_path(place, number))
 
 
-def _record(pack: Pack) -> dict[str, Any]:
-    (data,) = pack.sections([_RECORD])
-    record: dict[str, Any] = json.loads(data)
-    return record
+def _is_whole(history: History) -> bool:
+    """Tell whether the newest look has listed the whole table."""
+    return bool(history.complete_us) and history.complete_us[-1] == history.looked_us
 
 
-def _change_record(change: Change) -> dict[str, Any]:
-    return {
+def _totals(history: History) -> list[int]:
+    """Return the number of the files of the table, and their bytes."""
+    return [len(history.files), sum(file.stamp[0] for file in history.files.values())]
+
+
+def _change_sections(before: Version, change: Change) -> dict[str, bytes]:
+    """Return the sections of a version with one change: the record, and a table of files for each pack."""
+    replaced: dict[str, list[int]] = {}
+    for path in dict.fromkeys((*change.removed, *(file.path for file in change.added))):
+        if path in before.history.files:
+            kept = before.history.files[path]
+            replaced.setdefault(kept.pack, []).append(kept.row)
+    record = {
         "looked_us": change.looked_us,
         "complete": change.complete,
-        "added": _columns(change.added),
         "removed": change.removed,
+        "replaced": replaced,
     }
+    return _sections(record, change.added)
 
 
-def _change(record: dict[str, Any]) -> Change:
+def _change(pack: Pack) -> Change:
+    record = record_in(pack)
     return Change(
         looked_us=record["looked_us"],
         complete=record["complete"],
-        added=tuple(_kept_files(record["added"])),
+        added=tuple(_kept_files(pack, record)),
         removed=tuple(record["removed"]),
     )
 
 
-def _history_record(history: History) -> dict[str, Any]:
-    return {
+def _history_sections(history: History) -> dict[str, bytes]:
+    """Return the sections of a version with the whole history: the record, and a table for each pack."""
+    record = {
         "looked_us": history.looked_us,
-        "files": _columns(history.files.values()),
         "former": history.former,
         "complete_us": history.complete_us,
         "begin_us": history.begin_us,
     }
+    return _sections(record, history.files.values())
 
 
-def _history(record: dict[str, Any]) -> History:
+def _history(pack: Pack) -> History:
+    record = record_in(pack)
     return History(
         looked_us=record["looked_us"],
-        files={file.path: file for file in _kept_files(record["files"])},
+        files={file.path: file for file in _kept_files(pack, record)},
         former=tuple(
             FormerFile(path, (size_bytes, modified_ns), created_us, removed_us)
             for path, (size_bytes, modified_ns), created_us, removed_us in record["former"]
@@ -197,14 +228,54 @@ def _history(record: dict[str, Any]) -> History:
     )
 
 
-def _columns(files: Iterable[KeptFile]) -> list[list[Any]]:
-    """Return kept files as a list for each field, which JSON reads faster than a list for each file."""
-    flat = [(file.path, *file.stamp, file.created_us, file.pack, file.row) for file in files]
-    return [list(column) for column in zip(*flat, strict=True)]
+def _sections(record: dict[str, Any], files: Iterable[KeptFile]) -> dict[str, bytes]:
+    by_pack: dict[str, list[KeptFile]] = {}
+    for file in files:
+        by_pack.setdefault(file.pack, []).append(file)
+    record["packs"] = list(by_pack)
+    record["described"] = [_describe(of_pack) for of_pack in by_pack.values()]
+    sections = {_RECORD: json.dumps(record).encode()}
+    for number, of_pack in enumerate(by_pack.values()):
+        sections[str(number)] = _file_table(of_pack)
+    return sections
 
 
-def _kept_files(columns: list[list[Any]]) -> Iterator[KeptFile]:
-    if not columns:
-        return iter(())
-    paths, sizes, times, *others = columns
-    return map(KeptFile._make, zip(paths, zip(sizes, times, strict=True), *others, strict=True))
+def _describe(files: Sequence[KeptFile]) -> dict[str, Any]:
+    """Return what a reader of some packs knows of the files of each without reading its section."""
+    rows = sorted(file.row for file in files)
+    return {
+        "first": min(file.path for file in files),
+        "directories": sorted({file.path.rpartition("/")[0] for file in files}),
+        # Most often these are all rows of the pack.
+        "rows": len(rows) if rows == list(range(len(rows))) else rows,
+    }
+
+
+def _file_table(files: Sequence[KeptFile]) -> bytes:
+    columns = [
+        # A path need not be valid UTF-8.
+        [file.path.encode("utf-8", "surrogateescape") for file in files],
+        [file.stamp[0] for file in files],
+        [file.stamp[1] for file in files],
+        [file.created_us for file in files],
+        [file.row for file in files],
+    ]
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, FILES, strict=True)]
+    return to_bytes(pa.Table.from_arrays(arrays, schema=FILES))
+
+
+def record_in(pack: Pack) -> dict[str, Any]:
+    """Return the record of a version, which has everything but the files."""
+    (data,) = pack.sections([_RECORD])
+    record: dict[str, Any] = json.loads(data)
+    return record
+
+
+def _kept_files(pack: Pack, record: Mapping[str, Any]) -> Iterator[KeptFile]:
+    names: list[str] = record["packs"]
+    for name, data in zip(names, pack.sections(list(map(str, range(len(names))))), strict=True):
+        table = from_bytes(data)
+        paths = [path.decode("utf-8", "surrogateescape") for path in table["path"].to_pylist()]
+        stamps = zip(table["size_bytes"].to_pylist(), table["modified_ns"].to_pylist(), strict=True)
+        created, rows = table["created_us"].to_pylist(), table["row"].to_pylist()
+        yield from map(KeptFile, paths, stamps, created, repeat(name), rows)

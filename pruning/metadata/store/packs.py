@@ -14,7 +14,7 @@ import json
 import os
 import struct
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -117,7 +117,7 @@ class Pack:
         places = [self._places[name] for name in names]
         starts = [at for at, place in enumerate(places) if not at or place != places[at - 1] + 1]
         contents: list[bytes] = []
-        for first, last in zip(starts, [*starts[1:], len(places)], strict=True):
+        for first, last in pairwise([*starts, len(places)]):
             offset = self._begins[places[first]]
             data = self._part(offset, self._begins[places[last - 1] + 1] - offset)
             for place in places[first:last]:
@@ -163,6 +163,28 @@ def open_pack(path: str) -> Pack:
 def _open_once(path: str, version: tuple[int, int, int]) -> Pack:
     """Open a pack once for each version of its file: its inode, size and time."""
     return Pack(path)
+
+
+def to_bytes(table: pa.Table) -> bytes:
+    """Return a table as the bytes of an Arrow stream, for a section."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table.combine_chunks())
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
+def from_bytes(data: bytes) -> pa.Table:
+    """Return the table that is the Arrow stream of a section.
+
+    Raises:
+        Damaged: the bytes are no such stream.
+    """
+    try:
+        with pa.ipc.open_stream(data) as reader:
+            return reader.read_all().combine_chunks()
+    except pa.ArrowException as error:
+        raise Damaged(f"a section cannot be decoded ({error})") from error
 
 
 def _unreadable(path: str, error: OSError) -> Damaged:

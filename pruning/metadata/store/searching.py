@@ -8,7 +8,7 @@ needed row. Blocks are read by threads, or by Spark's tasks if there are very ma
 import logging
 import os
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -49,15 +49,13 @@ class PackToSearch:
 
     Attributes:
         path: The pack's path.
-        names: The names of these files, by their rows in the pack.
+        rows: The rows of these files in the pack.
+        names_of: Returns the names of files by their rows; of one that is not asked for, "".
     """
 
     path: str
-    names: Mapping[int, str]
-
-    def names_of(self, rows: Iterable[int]) -> list[str]:
-        """Return the names of files by their rows; "" for one that is not asked for."""
-        return [self.names.get(row, "") for row in rows]
+    rows: np.ndarray
+    names_of: Callable[[Sequence[int]], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,7 +167,7 @@ def _search_in_spark(
 def _open_groups(
     table: PacksToSearch, columns: Collection[str] | None, pool: ThreadPoolExecutor, result: SearchResult
 ) -> list[Groups]:
-    """Return the groups of all packs with their summaries; add sentences about damaged packs to the result."""
+    """Return the groups of all packs with their summaries; add to the result what is damaged."""
     groups: list[Groups] = []
     single = np.ones(len(table.packs), bool)
     for united, places in table.summaries:
@@ -226,10 +224,15 @@ def _groups_to_read(
 def _asked_for(groups: Groups, packs: Sequence[PackToSearch]) -> Mask:
     """Return the marks of the files that are asked for; shape (files,)."""
     pack_of_file = np.repeat(groups.pack, groups.sizes)
-    return np.array(
-        [row in packs[pack].names for pack, row in zip(pack_of_file.tolist(), groups.rows.tolist(), strict=True)],
-        bool,
-    )
+    # Each row of each pack has a place in one array of marks.
+    lengths = np.array([int(pack.rows.max(initial=-1)) + 1 for pack in packs])
+    np.maximum.at(lengths, pack_of_file, groups.rows + 1)
+    starts = np.cumsum(lengths) - lengths
+    marks = np.zeros(int(lengths.sum()), bool)
+    for pack, start in zip(packs, starts.tolist(), strict=True):
+        marks[start + pack.rows] = True
+    asked_for: Mask = marks[starts[pack_of_file] + groups.rows]
+    return asked_for
 
 
 def _to_read(pack: PackToSearch, shard: int, groups: Sequence[tuple[Groups, int]]) -> _GroupsToRead:

@@ -18,8 +18,10 @@ import contextlib
 import functools
 import os
 import warnings
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -115,42 +117,52 @@ def large_packs(store: Store, listing: Listing) -> PacksToSearch | None:
     for part in (store, *store.others):
         if part.place is None:
             continue
-        names_by_pack = {
-            pack: {row: file for row, file in files.items() if file not in done}
-            for pack, files in _unchanged_files(part.place, part.version, listing).items()
-        }
-        done.update(file for names in names_by_pack.values() for file in names.values())
+        by_pack: dict[str, PackFiles] = {}
+        for pack, files in _unchanged_files(part.place, part.version, listing).items():
+            names = {row: file for row, file in files.items() if file not in done}
+            by_pack[pack] = PackFiles(np.fromiter(names, np.int64, len(names)), partial(_names_of, names))
+            done.update(names.values())
         try:
-            blocks += add_packs(table, part.place, names_by_pack)
+            blocks += add_packs(table, part.place, by_pack)
         except Damaged:
             return None
     return table if blocks > _blocks_loaded_max() else None
 
 
-def add_packs(table: PacksToSearch, place: Place, names_by_pack: Mapping[str, Mapping[int, str]]) -> int:
+class PackFiles(NamedTuple):
+    """The files of a pack that are asked for; the fields are those of `PackToSearch`."""
+
+    rows: np.ndarray
+    names_of: Callable[[Sequence[int]], Sequence[str]]
+
+
+def _names_of(names: Mapping[int, str], rows: Iterable[int]) -> list[str]:
+    return [names.get(row, "") for row in rows]
+
+
+def add_packs(table: PacksToSearch, place: Place, files_by_pack: Mapping[str, PackFiles]) -> int:
     """Add packs of a place to those that are searched; return the number of their blocks.
 
     Args:
         table: The packs so far.
         place: Where the others are kept.
-        names_by_pack: The names of the files that are asked for, by the names of the packs and their rows.
+        files_by_pack: The files that are asked for, by the names of their packs.
     Raises:
         Damaged: one of the packs cannot be opened.
     """
-    paths = {pack: block_path(place, pack) for pack in names_by_pack}
+    paths = {pack: block_path(place, pack) for pack in files_by_pack}
     for pack, path in paths.items():
         if not os.path.exists(path):
             _blocks_of(place, pack, ())
     numbers = {pack: number for number, pack in enumerate(paths, start=len(table.packs))}
-    table.packs.extend(PackToSearch(paths[pack], names) for pack, names in names_by_pack.items())
+    table.packs.extend(PackToSearch(paths[pack], *files) for pack, files in files_by_pack.items())
     united = united_summaries(place, paths, _code_version())
     blocks_of = {} if united is None else united.blocks_of
     if united is not None:
         places = np.array([numbers.get(pack, -1) for pack in blocks_of], np.int64)
         table.summaries.append((united, places))
-    return sum(
-        blocks_of[pack] if pack in blocks_of else count_blocks(open_pack(path)) for pack, path in paths.items()
-    )
+    others = (open_pack(path) for pack, path in paths.items() if pack not in blocks_of)
+    return sum(blocks_of[pack] for pack in paths if pack in blocks_of) + sum(map(count_blocks, others))
 
 
 def _blocks_loaded_max() -> int:

@@ -2,17 +2,13 @@
 
 Arrow's file systems know neither all of Hadoop's schemes (`viewfs`, `abfss`, `dbfs`) nor the credentials in
 Spark's configuration. So all files that are not local are asked for in the Java process of the session, many
-in one call, by the class `HadoopFooters` beside this module. It is compiled there, by the compiler that Spark
-itself uses for queries.
+in one call, by the class `HadoopFooters`, which `pruning.spark.jvm.compiling` compiles there.
 """
 
-import functools
 import struct
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib.resources import files
-from typing import Any
 from urllib.parse import unquote
 
 from py4j.protocol import Py4JError
@@ -28,7 +24,8 @@ from pruning.metadata.footers.footer import MAGICS, TRAILER_BYTES, footer_length
 from pruning.metadata.store.collecting import BlocksRead, changed_files, read_listed_blocks
 from pruning.metadata.store.searching import Question
 from pruning.metadata.table.reading import ReadResult, shards_of_footers
-from pruning.spark.jvm.gateway import Java, first_line, jvm
+from pruning.spark.jvm.compiling import java_instance
+from pruning.spark.jvm.gateway import Java, first_line
 
 _CLASS = "HadoopFooters"
 # Threads of the Java process overlap the waiting for storage.
@@ -320,11 +317,4 @@ def _cannot_ask(error: Exception) -> str:
 
 def _java_side(spark: SparkSession) -> Java:
     """Return an instance of the Java class, compiled once in each Java process."""
-    return _compile(spark.sparkContext._gateway._gateway_client, jvm(spark))
-
-
-@functools.cache
-def _compile(client: Any, java: Java) -> Java:
-    compiler = java.org.codehaus.janino.SimpleCompiler()
-    compiler.cook(files(__package__).joinpath(f"{_CLASS}.java").read_text(encoding="utf-8"))
-    return compiler.getClassLoader().loadClass(_CLASS).newInstance()
+    return java_instance(spark, _CLASS)

@@ -47,6 +47,8 @@ PARTITIONS_MAX = 20_000
 _DATASOURCES = "org.apache.spark.sql.execution.datasources"
 _RELATION = f"{_DATASOURCES}.HadoopFsRelation"
 _PARQUET = f"{_DATASOURCES}.parquet.ParquetFileFormat"
+# The class of indexes of tables that were listed before; see `pruning.spark.lake.stored_tables`.
+STORED_INDEX = "StoredFileIndex"
 _FIELD_IDS = "spark.sql.parquet.fieldId.read.enabled"
 # The limits of a cache of listings that evicts nothing; the session's own may be off, small or shared.
 _LISTINGS_BYTES_MAX, _LISTINGS_SECONDS = 1 << 40, -1
@@ -88,6 +90,8 @@ class ParquetTable:
     files: tuple[str, ...]
     attributes: tuple[Attribute, ...]
     partition_columns: Mapping[str, Type]
+    # True if the leaf in the plan has more files than these.
+    is_part: bool = False
 
     @property
     def data_columns(self) -> dict[str, Type]:
@@ -171,6 +175,9 @@ def _location(spark: SparkSession, leaf: Java) -> Java:
     if index == "CatalogFileIndex":
         location = location.filterPartitions(hadoop_paths(spark, []))
         index = simple_name(location)
+    elif index == STORED_INDEX:
+        location = location.listed()
+        index = simple_name(location)
     if index != "InMemoryFileIndex":
         raise Unprunable(f"{index} decides itself which files are read")
     return location
@@ -194,11 +201,11 @@ def partition_values(table: ParquetTable, names: Sequence[str]) -> dict[str, lis
     by_directory: dict[str, list[Value | None]] = {}
     for partition in elements(partitions.toIndexedSeq()):
         row = partition.values()
-        by_directory[_one_slash(partition.path().toUri().toString())] = [
+        by_directory[one_slash(partition.path().toUri().toString())] = [
             _partition_value(row, order.index(name), table.partition_columns[name], table.location)
             for name in known_names
         ]
-    rows = [by_directory.get(_one_slash(file.rpartition("/")[0])) for file in table.files]
+    rows = [by_directory.get(one_slash(file.rpartition("/")[0])) for file in table.files]
     complete = [row for row in rows if row is not None]
     if len(complete) < len(rows):
         return {}
@@ -225,7 +232,7 @@ def with_partition_values(metadata: pa.Table, predicate: Expression, table: Parq
     return metadata
 
 
-def _one_slash(uri: str) -> str:
+def one_slash(uri: str) -> str:
     """Return a URI without a host in the form with one slash; Hadoop writes it with one or three."""
     return _NO_HOST.sub(r"\1:/", uri)
 
@@ -309,8 +316,6 @@ def _index_from_listing(
     does not exist and whose name is a hash of the choice.
     """
     java = jvm(spark)
-    shared = java.org.apache.spark.sql.execution.datasources.SharedInMemoryCache
-    listings = shared(_LISTINGS_BYTES_MAX, _LISTINGS_SECONDS).createForNewClient()
     statuses = values_of_keys(
         spark, hadoop_paths(spark, [unquote(file) for file in files]), table.location.leafFiles()
     )
@@ -320,11 +325,29 @@ def _index_from_listing(
     tag = singleton(spark, "scala.reflect.ClassTag").apply(
         java.java.lang.Class.forName("org.apache.hadoop.fs.FileStatus")
     )
-    listings.putLeafFiles(roots[0], statuses.toArray(tag))
-    for root in (*roots[1:], mark):
-        listings.putLeafFiles(root, sequence(spark, []).toArray(tag))
+    nothing = sequence(spark, []).toArray(tag)
+    by_root = [(roots[0], statuses.toArray(tag)), *((root, nothing) for root in (*roots[1:], mark))]
+    return index_of_listings(spark, relation, by_root, table.location.partitionSpec())
+
+
+def index_of_listings(
+    spark: SparkSession, relation: Java, by_root: Sequence[tuple[Java, Java]], partitions: Java | None
+) -> Java:
+    """Return Spark's index of files that are listed already.
+
+    Args:
+        spark: The session.
+        relation: A relation with the options and the session of the index.
+        by_root: Root directories, and Java's arrays of the statuses of the files below them.
+        partitions: The partitions with their values; None to infer them from the directories.
+    """
+    shared = jvm(spark).org.apache.spark.sql.execution.datasources.SharedInMemoryCache
+    listings = shared(_LISTINGS_BYTES_MAX, _LISTINGS_SECONDS).createForNewClient()
+    for root, statuses in by_root:
+        listings.putLeafFiles(root, statuses)
     try:
-        return _in_memory_index(spark, table, relation, sequence(spark, [*roots, mark]), listings)
+        roots = sequence(spark, [root for root, _ in by_root])
+        return _in_memory_index(spark, relation, roots, listings, partitions)
     finally:
         listings.invalidateAll()
 
@@ -336,11 +359,12 @@ def _is_marker(root: str) -> bool:
 
 def _index_by_listing(spark: SparkSession, table: ParquetTable, relation: Java, files: Sequence[str]) -> Java:
     paths = hadoop_paths(spark, [unquote(file) for file in files])
-    return _in_memory_index(spark, table, relation, paths, singleton(spark, f"{_DATASOURCES}.NoopCache"))
+    listings = singleton(spark, f"{_DATASOURCES}.NoopCache")
+    return _in_memory_index(spark, relation, paths, listings, table.location.partitionSpec())
 
 
 def _in_memory_index(
-    spark: SparkSession, table: ParquetTable, relation: Java, roots: Java, listings: Java
+    spark: SparkSession, relation: Java, roots: Java, listings: Java, partitions: Java | None
 ) -> Java:
     nothing = some(spark, None)
     return jvm(spark).org.apache.spark.sql.execution.datasources.InMemoryFileIndex(
@@ -349,6 +373,6 @@ def _in_memory_index(
         relation.options(),
         nothing,
         listings,
-        some(spark, table.location.partitionSpec()),
+        some(spark, partitions),
         nothing,
     )

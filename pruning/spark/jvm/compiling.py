@@ -1,0 +1,34 @@
+"""Java classes of this package, compiled in the Java process of a session.
+
+They are in the package `pruning.spark.lake` as sources. The compiler is the one that Spark itself uses for
+queries, so that neither a file of classes nor a compiler of Java must be installed.
+"""
+
+import functools
+from importlib.resources import files
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from pruning.spark.jvm.gateway import Java, jvm
+
+_SOURCES = "pruning.spark.lake"
+
+
+def java_instance(spark: SparkSession, name: str) -> Java:
+    """Return an instance of a Java class, compiled once in each Java process."""
+    return _compile(spark.sparkContext._gateway._gateway_client, jvm(spark), name)
+
+
+@functools.cache
+def _compile(client: Any, java: Java, name: str) -> Java:
+    source = files(_SOURCES).joinpath(f"{name}.java").read_text(encoding="utf-8")
+    compiler = java.org.codehaus.janino.SimpleCompiler()
+    compiler.cook(_for_scala(source, java))
+    return compiler.getClassLoader().loadClass(name).newInstance()
+
+
+def _for_scala(source: str, java: Java) -> str:
+    """Return a source in which SEQ is the class that this release of Scala calls Seq."""
+    is_2_12 = java.scala.util.Properties.versionNumberString().startswith("2.12")
+    return source.replace("import SEQ;", f"import scala.collection.{'' if is_2_12 else 'immutable.'}Seq;")

@@ -1,0 +1,233 @@
+"""Tables that are opened from the store of their metadata, without listing their files.
+
+The DataFrame's file index is one of ours: it makes Spark's own index of all files when a plan first asks for
+them. `prune` searches the store before that, so that of a table of millions of files Spark sees only those
+that are left.
+"""
+
+import uuid
+import warnings
+import weakref
+from urllib.parse import unquote
+
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql import DataFrame, SparkSession
+
+from pruning.arguments import check_text, describe_value
+from pruning.errors import InputError
+from pruning.metadata.files.locations import NoFileSystem, address, is_on_local_disk, locate
+from pruning.metadata.files.places import places_of_directory
+from pruning.metadata.files.table_formats import table_format_notes
+from pruning.metadata.store.packs import Damaged
+from pruning.metadata.store.snapshots import Snapshot, open_snapshot, paths_of
+from pruning.spark.jvm.compiling import java_instance
+from pruning.spark.jvm.gateway import Java, first_line, jvm, sequence, simple_name, string_array
+from pruning.spark.lake.hadoop_files import HadoopFiles
+from pruning.spark.lake.tables import STORED_INDEX, index_of_listings
+
+_NS_PER_MS = 1_000_000
+
+
+def table(spark: SparkSession, path: str) -> DataFrame:
+    """Open a table from what is kept of its metadata, without listing its files.
+
+    The DataFrame has the rows of the files that the table had when `pruning.collect` or `skipproof index`
+    last listed its directory. Of a table of very many files, `prune` searches the kept metadata with the
+    query's own filter, and Spark is told of the files that are left only.
+
+    Args:
+        spark: The session.
+        path: The table's directory, a local path or a URI.
+    Returns:
+        The table, with the schema of its first file and the columns of its partitions.
+    Raises:
+        InputError: an argument is of another type; or the directory was never listed, or not as a whole when
+            it was listed last, or what is kept of it is damaged.
+    Warns:
+        UserWarning: the directory is a Delta Lake, Iceberg or Hudi table, whose removed files are read too.
+    Example:
+        >>> import pruning, pyarrow as pa, pyarrow.parquet as pq, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> for x in range(3):
+        ...     pq.write_table(pa.table({"x": [x]}), f"{folder.name}/{x}.parquet")
+        >>> blocks = pruning.collect(folder.name)
+        >>> pruning.prune(pruning.table(spark, folder.name).where("x > 1")).collect()
+        [Row(x=2)]
+    """
+    if not isinstance(spark, SparkSession) or not hasattr(spark, "_jsparkSession"):
+        raise InputError(
+            f"A {type(spark).__name__} was given where a Spark session of this process is needed."
+        )
+    if not isinstance(path, str):
+        raise InputError(f"The path is {describe_value(path)}; name the directory of a table")
+    check_text("The path", path)
+    snapshot = _snapshot(path)
+    has_markers = None if is_on_local_disk(path) else HadoopFiles(spark).has_markers
+    for note in table_format_notes([path], [], has_markers=has_markers):
+        warnings.warn(note, stacklevel=2)
+    try:
+        return StoredTable(spark, path, snapshot).frame()
+    except (Py4JError, PySparkException) as error:
+        raise InputError(
+            f"{path}: Spark cannot read its files ({first_line(error)}); check the path"
+        ) from error
+
+
+def _snapshot(path: str) -> Snapshot:
+    """Return the newest snapshot of a directory.
+
+    Raises:
+        InputError: there is none that can be used.
+    """
+    again = f"`pruning.collect({path!r})` lists it"
+    snapshots: list[Snapshot] = []
+    for directory in _identities(path):
+        for place in places_of_directory(directory):
+            try:
+                snapshot = open_snapshot(place)
+            except Damaged as damage:
+                raise InputError(f"{damage}; {again} again") from damage
+            if place.directory == directory and snapshot is not None:
+                snapshots.append(snapshot)
+    newest = max(snapshots, key=lambda snapshot: snapshot.looked_us, default=None)
+    if newest is None or not newest.packs:
+        raise InputError(f"{path}: nothing is kept of its metadata; {again} and keeps it")
+    if not newest.is_whole:
+        raise InputError(f"{path}: some of its files were listed after the whole was; {again} again")
+    return newest
+
+
+def _identities(path: str) -> list[str]:
+    """Return the names under which the store may have a directory."""
+    try:
+        _, located = locate(path)
+    except NoFileSystem:
+        return [unquote(path).rstrip("/")]
+    return [located] if is_on_local_disk(path) else [address(path), unquote(path).rstrip("/")]
+
+
+def _hadoop_path(path: str) -> str:
+    """Return a path as Hadoop reads it: a URI without escapes."""
+    return f"file:{locate(path)[1]}" if is_on_local_disk(path) else unquote(path)
+
+
+class StoredTable:
+    """A table that was opened from the store.
+
+    Attributes:
+        snapshot: The files that the table has.
+    """
+
+    def __init__(self, spark: SparkSession, path: str, snapshot: Snapshot) -> None:
+        """Open a table.
+
+        Args:
+            spark: The session.
+            path: The table's directory.
+            snapshot: Its files.
+        """
+        self.snapshot = snapshot
+        self._spark, self._path = spark, path
+        hadoop = jvm(spark).org.apache.hadoop.fs.Path(_hadoop_path(path))
+        configuration = spark._jsparkSession.sessionState().newHadoopConf()
+        self._root = hadoop.getFileSystem(configuration).makeQualified(hadoop)
+        first = spark.read.option("basePath", self._root.toString()).parquet(
+            f"{self._root.toString()}/{snapshot.first}"
+        )
+        self._relation = first._jdf.queryExecution().analyzed().relation()
+        examples = [f"{directory}/-" if directory else "-" for directory in snapshot.directories]
+        zeros = [0] * len(examples)
+        listed = self._index(self._statuses(examples, zeros, zeros), None)
+        self._partitions, self._partition_schema = listed.partitionSpec(), listed.partitionSchema()
+
+    def frame(self) -> DataFrame:
+        """Return the table as a DataFrame."""
+        spark = self._spark
+        name = uuid.uuid4().hex
+        ensure_callback_server_started(spark.sparkContext._gateway)
+        roots, size_bytes = sequence(spark, [self._root]), self.snapshot.size_bytes
+        index = java_instance(spark, STORED_INDEX).of(
+            name, _AllFiles(self), roots, self._partition_schema, size_bytes
+        )
+        _TABLES[name] = self
+        relation = self._relation.copy(
+            index,
+            self._partition_schema,
+            self._relation.dataSchema(),
+            self._relation.bucketSpec(),
+            self._relation.fileFormat(),
+            self._relation.options(),
+            self._relation.sparkSession(),
+        )
+        java = spark._jsparkSession.baseRelationToDataFrame(relation)
+        return DataFrame(java, spark)
+
+    def index(self) -> Java:
+        """Return Spark's index of all files.
+
+        Raises:
+            InputError: a version of the store is damaged, or has been deleted since.
+        """
+        try:
+            return self.index_of(self.snapshot.files())
+        except Damaged as damage:
+            raise InputError(f"{damage}; `pruning.table({self._path!r})` opens the table anew") from damage
+
+    def index_of(self, files: pa.Table) -> Java:
+        """Return Spark's index of some files, as `pruning.metadata.store.log.FILES` describes them."""
+        times = [time // _NS_PER_MS for time in files["modified_ns"].to_pylist()]
+        statuses = self._statuses(paths_of(files), files["size_bytes"].to_pylist(), times)
+        return self._index(statuses, self._partitions)
+
+    def file_names(self, index: Java, files: pa.Table) -> list[str]:
+        """Return the names that Spark gives files in an index of them."""
+        root = self._root.toString().rstrip("/")
+        spelled = {unquote(name): name for name in string_array(self._spark, index.inputFiles())}
+        return [
+            spelled[f"{root}/{path.decode('utf-8', 'surrogateescape')}"] for path in files["path"].to_pylist()
+        ]
+
+    def _statuses(self, paths: list[str], sizes: list[int], times_ms: list[int]) -> Java:
+        texts = ("\0".join(map(str, values)) for values in (paths, sizes, times_ms))
+        root = self._root.toString().rstrip("/")
+        return java_instance(self._spark, STORED_INDEX).statuses(root, *texts)
+
+    def _index(self, statuses: Java, partitions: Java | None) -> Java:
+        return index_of_listings(self._spark, self._relation, [(self._root, statuses)], partitions)
+
+
+class _AllFiles:
+    """Gives the index of all files of a table to the Java side, when a plan asks for them.
+
+    py4j holds the object, and so the table, while Java has an index of it.
+    """
+
+    class Java:
+        """The Java interface that py4j gives the object."""
+
+        implements = ("java.util.concurrent.Callable",)
+
+    def __init__(self, table: StoredTable) -> None:
+        """Remember the table."""
+        self._table = table
+
+    def call(self) -> object:
+        """Return the index."""
+        return self._table.index()
+
+
+# The tables that were opened and whose indexes Java still has, by the names of these.
+_TABLES: weakref.WeakValueDictionary[str, StoredTable] = weakref.WeakValueDictionary()
+
+
+def stored_table(leaf: Java) -> StoredTable | None:
+    """Return the table of a leaf of a plan, if it was opened from the store."""
+    if simple_name(leaf) != "LogicalRelation":
+        return None
+    relation = leaf.relation()
+    if simple_name(relation) != "HadoopFsRelation" or simple_name(relation.location()) != STORED_INDEX:
+        return None
+    return _TABLES.get(relation.location().name())
