@@ -99,7 +99,7 @@ def collect(
             f"{strays[0]}{several}: skipped, because it is no Parquet file", SkippedFileWarning, stacklevel=3
         )
     metadata = unite(shards, [listed.file for listed in listing.files])
-    return _with_data_facts(metadata, listing) if cache else metadata
+    return with_data_facts(metadata, listing) if cache else metadata
 
 
 def block_metadata(where: Any, *, session: SessionFiles | None = None) -> pa.Table:
@@ -224,7 +224,7 @@ def read_listed_blocks(
             return BlocksRead(kept, {})
     shards, outcome = _gather_shards(listing, read=read, cache=cache, verify=False)
     metadata = unite(shards, [listed.file for listed in listing.files])
-    return BlocksRead(_with_data_facts(metadata, listing) if cache else metadata, outcome.failures)
+    return BlocksRead(with_data_facts(metadata, listing) if cache else metadata, outcome.failures)
 
 
 def _search(
@@ -241,7 +241,7 @@ def _search(
     record_look(store, listing, outcome, complete=False)
     left = [listed.file for listed in listing.files if listed.file not in excluded]
     united = with_columns_read(unite([*searched.shards, *outcome.shards], left), columns)
-    return BlocksRead(_with_data_facts(united, listing, columns), outcome.failures, tuple(searched.excluded))
+    return BlocksRead(with_data_facts(united, listing, columns), outcome.failures, tuple(searched.excluded))
 
 
 def _read_existing(
@@ -288,7 +288,7 @@ def _kept_metadata(
     return _attach_index(united, index, listing)
 
 
-def _with_data_facts(metadata: pa.Table, listing: Listing, columns: frozenset[str] | None = None) -> pa.Table:
+def with_data_facts(metadata: pa.Table, listing: Listing, columns: frozenset[str] | None = None) -> pa.Table:
     """Return the metadata with what was measured, and the entries of the index, that are still valid."""
     metadata = attach_measured(metadata, measured_shards(measured_packs(listing), listing, columns))
     return _attach_index(metadata, cached_index.open_cache(listing), listing)

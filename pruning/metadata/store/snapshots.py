@@ -6,7 +6,7 @@ time that the search of its packs takes.
 """
 
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -62,6 +62,7 @@ class FilesLeft(NamedTuple):
     """The files of a snapshot that may hold a needed row.
 
     Attributes:
+        snapshot: The snapshot of these files alone.
         files: The files, as `pruning.metadata.store.log.FILES` describes, in the order of their paths; the
             row of a file is its place in that order.
         shards: Their block metadata, as far as it is kept; a file's name is its place in decimal digits.
@@ -69,6 +70,7 @@ class FilesLeft(NamedTuple):
         unsearched: The number of the files that were excluded before the search.
     """
 
+    snapshot: "Snapshot"
     files: pa.Table
     shards: list[Shard]
     excluded: list[ExcludedFiles]
@@ -143,8 +145,10 @@ class Snapshot:
         keys = [key for shard in searched.shards for key in shard.files]
         if searched.damaged:
             keys += _unknown_keys(packs, keys, searched.excluded)
-        files, places = _files_of_keys(packs, keys)
+        left = _packs_of_keys(packs, keys)
+        files, places = _files_and_places(left)
         return FilesLeft(
+            replace(self, packs=tuple(left.values()), file_count=len(files)),
             files,
             [rename(shard, {key: places[key] for key in shard.files}) for shard in searched.shards],
             searched.excluded,
@@ -288,19 +292,24 @@ def _unknown_keys(
     return [key for key in all_keys if key not in searched]
 
 
-def _files_of_keys(packs: Sequence[SnapshotPack], keys: Iterable[str]) -> tuple[pa.Table, dict[str, str]]:
-    """Return the files with some keys, in the order of their paths, and their places in it by the keys.
-
-    Raises:
-        Damaged: a version is not as it was written, or has been deleted.
-    """
+def _packs_of_keys(packs: Sequence[SnapshotPack], keys: Iterable[str]) -> dict[int, SnapshotPack]:
+    """Return the packs with the files that have some keys alone, by their numbers."""
     rows_of: dict[int, list[int]] = {}
     for key in keys:
         number, _, row = key.partition("/")
         rows_of.setdefault(int(number), []).append(int(row))
-    parts = [replace(packs[number], rows=np.array(rows)).files() for number, rows in rows_of.items()]
-    numbers = [number for number, part in zip(rows_of, parts, strict=True) for _ in range(len(part))]
+    return {number: replace(packs[number], rows=np.sort(rows)) for number, rows in rows_of.items()}
+
+
+def _files_and_places(packs: Mapping[int, SnapshotPack]) -> tuple[pa.Table, dict[str, str]]:
+    """Return the files of packs, in the order of their paths, and their places in it by their keys.
+
+    Raises:
+        Damaged: a version is not as it was written, or has been deleted.
+    """
+    parts = [pack.files() for pack in packs.values()]
+    numbers = [number for number, part in zip(packs, parts, strict=True) for _ in range(len(part))]
     files = pa.concat_tables([FILES.empty_table(), *parts])
-    spelled = [f"{number}/{row}" for number, row in zip(numbers, files["row"].to_pylist(), strict=True)]
+    keys = [f"{number}/{row}" for number, row in zip(numbers, files["row"].to_pylist(), strict=True)]
     order = pc.sort_indices(files["path"]).to_pylist()
-    return _in_order(files), {spelled[at]: str(place) for place, at in enumerate(order)}
+    return _in_order(files), {keys[at]: str(place) for place, at in enumerate(order)}

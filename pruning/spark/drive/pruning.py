@@ -21,11 +21,12 @@ from pruning.spark.drive.earlier import frame_as_of
 from pruning.spark.drive.hints import broadcast_hints
 from pruning.spark.drive.joins import prune_by_joins
 from pruning.spark.drive.limits import prune_by_limit
+from pruning.spark.drive.open_scans import open_scan
 from pruning.spark.drive.pushdown import doubted_columns, with_shield
 from pruning.spark.drive.queries import Query
 from pruning.spark.drive.report import Report, ScanReport
 from pruning.spark.drive.scan_reports import scan_report
-from pruning.spark.drive.scans import TableScan, open_scan
+from pruning.spark.drive.scans import TableScan
 from pruning.spark.drive.top_k import prune_by_top_k
 from pruning.spark.jvm.gateway import Java, dataframe, elements, first_line
 from pruning.spark.lake.columns_read import columns_read, key_columns

@@ -14,13 +14,13 @@ def scan_report(scan: TableScan) -> ScanReport:
     """Return the report on a scan: each decision and its reason."""
     report = ScanReport(
         paths=scan.table.roots,
-        files_total=len(scan.table.files),
+        files_total=len(scan.table.files) + scan.left_out.files,
         files_kept=scan.file_count,
         removals=tuple(scan.removals),
         range_filters=tuple(part.sql for part in scan.range_filters),
         notes=tuple(scan.notes),
     )
-    if not scan.table.files:
+    if not report.files_total:
         report = report.with_notes("there is no file")
     elif not scan.removals:
         report = report.with_notes(*(f"{name}: {reason}" for name, reason in scan.declined.items()))
@@ -28,7 +28,7 @@ def scan_report(scan: TableScan) -> ScanReport:
 
 
 def _with_blocks(report: ScanReport, scan: TableScan, scan_set: ScanSet) -> ScanReport:
-    columns, summarized = _columns_in_files(scan), scan_set.summarized
+    columns, summarized, left_out = _columns_in_files(scan), scan_set.summarized, scan.left_out
     sizes = bytes_read(scan_set.metadata, columns)
     opened = scan_set.kept_files[scan_set.file_of_block] & ~_unread_mask(scan, scan_set)
     skipped = ~scan_set.keep & ~opened & (scan_set.row_counts > 0)
@@ -36,14 +36,15 @@ def _with_blocks(report: ScanReport, scan: TableScan, scan_set: ScanSet) -> Scan
     opened_mask = summarized.mask & scan_set.kept_files
     summarized_blocks = summarized.blocks_of(summarized.mask)
     skipped_blocks = int(skipped.sum()) + summarized_blocks - summarized.blocks_of(opened_mask)
+    left_out_bytes = sum(int(bytes_read(summary, columns).sum()) for summary in left_out.summaries)
     return report.with_blocks(
-        total=len(scan_set.keep) + summarized_blocks,
+        total=len(scan_set.keep) + summarized_blocks + left_out.blocks,
         kept=int(scan_set.keep.sum()) + summarized.blocks_of(kept_mask),
         read_max=int((opened | scan_set.keep).sum()) + summarized.blocks_of(opened_mask),
-        bytes_total=int(sizes.sum()) + summarized.bytes_of(summarized.mask, columns),
+        bytes_total=int(sizes.sum()) + summarized.bytes_of(summarized.mask, columns) + left_out_bytes,
         bytes_kept=int(sizes[scan_set.keep].sum()) + summarized.bytes_of(kept_mask, columns),
         bytes_read_max=int(sizes[opened | scan_set.keep].sum()) + summarized.bytes_of(opened_mask, columns),
-    ).with_requests(_requests_saved(scan, scan_set, skipped_blocks))
+    ).with_requests(_requests_saved(scan, scan_set, skipped_blocks + left_out.blocks))
 
 
 def _requests_saved(scan: TableScan, scan_set: ScanSet, skipped: int) -> int:
@@ -57,7 +58,7 @@ def _requests_saved(scan: TableScan, scan_set: ScanSet, skipped: int) -> int:
         skipped: The number of blocks that are not read.
     """
     per_block = 0 if _columns_in_files(scan) == frozenset() else 1
-    saved = len(scan.table.files) - scan.file_count + per_block * skipped
+    saved = len(scan.table.files) + scan.left_out.files - scan.file_count + per_block * skipped
     counts = np.bincount(scan_set.file_of_block, minlength=len(scan.table.files))
     places = {file: place for place, file in enumerate(scan.table.files)} if scan.files_read_ahead else {}
     spent = sum(1 + per_block * int(counts[places[file]]) for file in scan.files_read_ahead)

@@ -24,22 +24,20 @@ from pruning.metadata.table.partial import (
 from pruning.metadata.table.schema import columns_only
 from pruning.rules.sets.truths import Match, match_codes
 from pruning.spark.catalyst.clock import with_clock
-from pruning.spark.catalyst.leaves import PlanLeaf, Unsettled
+from pruning.spark.catalyst.leaves import PlanLeaf
 from pruning.spark.drive.block_reading import NeededBlocks
-from pruning.spark.drive.filter_technique import CatalystPredicate, catalyst_predicate, filter_verdicts
+from pruning.spark.drive.filter_technique import CatalystPredicate, filter_verdicts
 from pruning.spark.drive.pushdown import with_range_filters
 from pruning.spark.drive.range_filters import RangeFilter, range_filters_of_files
-from pruning.spark.drive.report import Removal, ScanReport, readable
+from pruning.spark.drive.report import Removal, readable
 from pruning.spark.drive.scan_sets import ScanSet, SummarizedFiles
-from pruning.spark.jvm.gateway import Java, simple_name
+from pruning.spark.drive.stored_scans import NOTHING_LEFT_OUT, LeftOut
+from pruning.spark.jvm.gateway import Java
 from pruning.spark.lake.matching import matching_columns
 from pruning.spark.lake.nested import leaf_types
 from pruning.spark.lake.tables import (
     ParquetTable,
-    Unprunable,
-    format_notes,
     listed_stamps,
-    parquet_table,
     with_files,
     with_partition_values,
     without_rows,
@@ -77,6 +75,8 @@ class TableScan:
     range_filters: tuple[RangeFilter, ...] = ()
     # True if other parts of the query read the same leaf.
     is_shared: bool = False
+    # The files of a very large table that were excluded before Spark was told of any.
+    left_out: LeftOut = NOTHING_LEFT_OUT
     # True if other scans were narrowed by this one's rows, so that its list of files must not change.
     is_pinned: bool = False
     # The files that were read before the query, once for each time.
@@ -123,7 +123,7 @@ class TableScan:
         """
         if self.scan_set is None:
             predicate = self.own_filter.predicate
-            needed = self.keys.union(map(top_column, leaf_names(predicate)), self.columns_read or ())
+            needed = columns_needed(predicate, self.keys, self.columns_read)
             types = leaf_types(self.table.data_columns)
             question = NeededBlocks(predicate, types) if self.is_filtered else None
             blocks = self.read_metadata(self.table.files, self._stamps(), needed, question)
@@ -185,10 +185,10 @@ class TableScan:
         """Exclude the blocks that hold no row on which the scan's own filter is TRUE."""
         if not self.is_filtered:
             self.decline("filter", "the query has no condition on its columns alone")
-        elif self.table.files:
+        elif self.table.files or self.table.is_part:
             scan_set, sql = self.read_scan_set(), to_sql(self.own_filter.predicate)
             self.decline("filter", f"each row group may hold a row with {readable(sql)}")
-            self._shrink("filter", sql, scan_set.without_excluded())
+            self._shrink("filter", sql, scan_set.without_excluded(), self.left_out)
 
     def decline(self, technique: str, reason: str) -> None:
         """Note why a technique excludes nothing; the report shows it where nothing was excluded at all."""
@@ -231,10 +231,14 @@ class TableScan:
         """
         kept = self.files() if files is None else list(files)
         node = self.leaf.node if leaf is None else leaf
-        if self.table.files and not kept:
+        if not kept and (self.table.files or self.table.is_part):
             return without_rows(self.spark, with_files(self.spark, self.table, [], leaf=node))
         ranges = self._range_filters(kept)
-        is_whole = len(kept) == len(self.table.files) and (leaf is None or not self.is_pinned)
+        is_whole = (
+            len(kept) == len(self.table.files)
+            and not self.table.is_part
+            and (leaf is None or not self.is_pinned)
+        )
         narrowed = node if is_whole else with_files(self.spark, self.table, kept, leaf=node)
         if ranges:
             narrowed, ranges = with_range_filters(self.spark, narrowed, ranges)
@@ -331,11 +335,21 @@ class TableScan:
         places = np.flatnonzero(~out).tolist()
         return tuple(files[place] for place in places), tuple(stamps[place] for place in places)
 
-    def _shrink(self, technique: str, because: str, smaller: ScanSet) -> None:
-        """Replace the scan set by a smaller one, and record the difference as the technique's removal."""
+    def _shrink(
+        self, technique: str, because: str, smaller: ScanSet, left_out: LeftOut | None = None
+    ) -> None:
+        """Replace the scan set by a smaller one, and record the difference as the technique's removal.
+
+        Args:
+            technique: Its name in the report.
+            because: The reason, for people.
+            smaller: The smaller scan set.
+            left_out: What the technique has excluded before.
+        """
+        before = left_out or NOTHING_LEFT_OUT
         larger = self.read_scan_set()
-        files = int(larger.kept_files.sum() - smaller.kept_files.sum())
-        blocks = smaller.removed_blocks - larger.removed_blocks
+        files = int(larger.kept_files.sum() - smaller.kept_files.sum()) + before.files
+        blocks = smaller.removed_blocks - larger.removed_blocks + before.blocks
         self.scan_set = smaller
         if files or blocks:
             self.removals.append(Removal(technique=technique, predicate=because, files=files, blocks=blocks))
@@ -354,42 +368,8 @@ class TableScan:
         )
 
 
-def open_scan(
-    spark: SparkSession,
-    leaf: PlanLeaf,
-    read_metadata: MetadataReader,
-    *,
-    columns_read: frozenset[str] | None,
-    keys: frozenset[str],
-) -> TableScan | ScanReport:
-    """Return a leaf of a plan as a scan, or the report that says why the leaf stays as it is.
-
-    Args:
-        spark: The session.
-        leaf: The leaf.
-        read_metadata: Reads the block metadata of the leaf's files.
-        columns_read: The table's columns that the query reads; None is all of them.
-        keys: The table's columns that keys of joins, groups and orders are made of.
-    Raises:
-        Unsettled: the query asks which files its rows come from, so no scan of it may change.
-    """
-    try:
-        table = parquet_table(spark, leaf.node, leaf.attributes)
-    except Unprunable as reason:
-        return ScanReport(paths=(simple_name(leaf.node),), notes=(f"left as it is: {reason}",))
-    for attribute in table.attributes:
-        if attribute.describes_files:
-            raise Unsettled(f"the query reads {attribute.name}, which tells of files")
-    names = leaf.chain.names({attribute.id: attribute.name for attribute in table.attributes})
-    own_filter = catalyst_predicate(spark, leaf.chain.conditions, names)
-    notes = list(format_notes(spark, table))
-    return TableScan(
-        spark=spark,
-        leaf=leaf,
-        table=table,
-        own_filter=own_filter,
-        read_metadata=read_metadata,
-        columns_read=columns_read,
-        keys=keys,
-        notes=notes,
-    )
+def columns_needed(
+    predicate: Expression, keys: frozenset[str], columns_read: frozenset[str] | None
+) -> frozenset[str]:
+    """Return the top-level columns whose metadata a scan asks for first."""
+    return keys.union(map(top_column, leaf_names(predicate)), columns_read or ())

@@ -8,6 +8,7 @@ that are left.
 import uuid
 import warnings
 import weakref
+from collections.abc import Sequence
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -26,9 +27,11 @@ from pruning.metadata.store.snapshots import Snapshot, open_snapshot, paths_of
 from pruning.spark.jvm.compiling import java_instance
 from pruning.spark.jvm.gateway import Java, first_line, jvm, sequence, simple_name, string_array
 from pruning.spark.lake.hadoop_files import HadoopFiles
-from pruning.spark.lake.tables import STORED_INDEX, index_of_listings
+from pruning.spark.lake.tables import STORED_INDEX, index_of_listings, one_slash
 
 _NS_PER_MS = 1_000_000
+# The name of a file that stands for those of a directory.
+_EXAMPLE = "-"
 
 
 def table(spark: SparkSession, path: str) -> DataFrame:
@@ -119,6 +122,7 @@ class StoredTable:
 
     Attributes:
         snapshot: The files that the table has.
+        examples: Spark's index of a file in each of its directories; there is no such file.
     """
 
     def __init__(self, spark: SparkSession, path: str, snapshot: Snapshot) -> None:
@@ -138,10 +142,11 @@ class StoredTable:
             f"{self._root.toString()}/{snapshot.first}"
         )
         self._relation = first._jdf.queryExecution().analyzed().relation()
-        examples = [f"{directory}/-" if directory else "-" for directory in snapshot.directories]
-        zeros = [0] * len(examples)
-        listed = self._index(self._statuses(examples, zeros, zeros), None)
-        self._partitions, self._partition_schema = listed.partitionSpec(), listed.partitionSchema()
+        paths = self._example_paths()
+        zeros = [0] * len(paths)
+        self.examples = self._index(self._statuses(paths, zeros, zeros), None)
+        self._partitions = self.examples.partitionSpec()
+        self._partition_schema = self.examples.partitionSchema()
 
     def frame(self) -> DataFrame:
         """Return the table as a DataFrame."""
@@ -182,13 +187,20 @@ class StoredTable:
         statuses = self._statuses(paths_of(files), files["size_bytes"].to_pylist(), times)
         return self._index(statuses, self._partitions)
 
-    def file_names(self, index: Java, files: pa.Table) -> list[str]:
-        """Return the names that Spark gives files in an index of them."""
+    def names_in(self, index: Java, paths: Sequence[str]) -> list[str]:
+        """Return the names that Spark gives files in an index of them, by their paths below the table's."""
         root = self._root.toString().rstrip("/")
-        spelled = {unquote(name): name for name in string_array(self._spark, index.inputFiles())}
-        return [
-            spelled[f"{root}/{path.decode('utf-8', 'surrogateescape')}"] for path in files["path"].to_pylist()
-        ]
+        names = string_array(self._spark, index.inputFiles())
+        by_path = {one_slash(unquote(name)): name for name in names}
+        return [by_path[one_slash(f"{root}/{path}")] for path in paths]
+
+    def names_of_examples(self) -> list[str]:
+        """Return the names that Spark gives the examples, in the order of the snapshot's directories."""
+        return self.names_in(self.examples, self._example_paths())
+
+    def _example_paths(self) -> list[str]:
+        directories = self.snapshot.directories
+        return [f"{directory}/{_EXAMPLE}" if directory else _EXAMPLE for directory in directories]
 
     def _statuses(self, paths: list[str], sizes: list[int], times_ms: list[int]) -> Java:
         texts = ("\0".join(map(str, values)) for values in (paths, sizes, times_ms))
