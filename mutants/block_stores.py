@@ -7,7 +7,7 @@ from unittest.mock import ANY
 
 from mutants.replacements import Replacement
 from pruning.metadata.files import places
-from pruning.metadata.store import contents, history, log, recording, store
+from pruning.metadata.store import contents, history, log, recording, snapshots, store
 
 
 def _look_at_all(*arguments: Any, complete: bool) -> Any:
@@ -47,6 +47,10 @@ def _trust_the_clock(place: Any, before: history.History, look: Any, fresh: Any)
     return replace(_AGAIN(place, before, look, fresh), looked_us=recording._now_us())
 
 
+def _keep_replaced(pack: Any, rows: Any) -> Any:
+    return pack
+
+
 def _swap_rows(pack: Any, columns: Any) -> Any:
     shards = _BLOCKS_IN(pack, columns)
     return [replace(shard, table=shard.table.set_column(0, "file", shard.table[0][::-1])) for shard in shards]
@@ -61,6 +65,7 @@ _LOOK, _AGAIN, _MERGE, _WITHOUT_OLDEST, _BLOCKS_IN = (
 )
 
 MUTANTS: Mapping[str, Replacement] = {
+    "a snapshot has files that are gone": Replacement(snapshots, "_without", _keep_replaced),
     "a late look counts": Replacement(recording, "is_late", lambda before, looked_us: False),
     "what a late look listed is so now": Replacement(recording, "_look_again", _date_anew),
     "a clock that is behind gives the time of a look": Replacement(

@@ -68,6 +68,7 @@ class FilesLeft(NamedTuple):
         shards: Their block metadata, as far as it is kept; a file's name is its place in decimal digits.
         excluded: The other files that were searched.
         unsearched: The number of the files that were excluded before the search.
+        groups_read, groups_total: As in `SearchResult`.
     """
 
     snapshot: "Snapshot"
@@ -75,6 +76,8 @@ class FilesLeft(NamedTuple):
     shards: list[Shard]
     excluded: list[ExcludedFiles]
     unsearched: int
+    groups_read: int
+    groups_total: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -153,6 +156,8 @@ class Snapshot:
             [rename(shard, {key: places[key] for key in shard.files}) for shard in searched.shards],
             searched.excluded,
             self.file_count - sum(len(pack.rows) for pack in packs),
+            searched.groups_read,
+            searched.groups_total,
         )
 
 

@@ -31,8 +31,10 @@ from hypothesis.stateful import (
 
 from pruning.errors import DamagedMetadataWarning
 from pruning.metadata.files.listing import ListedFile, Listing
+from pruning.metadata.files.places import places_of
 from pruning.metadata.footers.footer import read_footer_bytes
-from pruning.metadata.store import history, log, packs, recording, store
+from pruning.metadata.store import history, log, packs, recording, snapshots, store
+from pruning.metadata.store.history import History
 from pruning.metadata.table.blocks import unite
 from pruning.metadata.table.reading import ReadResult, shards_of_footers
 
@@ -319,12 +321,37 @@ class World(RuleBasedStateMachine):
             warnings.simplefilter("ignore", DamagedMetadataWarning)
             self.kept_values(self.files)
             now = self.history()
+        self.check_snapshot(now)
         for time in now.complete_us:
             if time >= now.begin_us:
                 self.check_look(time, self.saw[time])
         remembered = [time for time in self.complete_us if time >= now.begin_us]
         assert set(remembered[-3:]) <= set(now.complete_us)
         self.complete_us = now.complete_us
+
+    def check_snapshot(self, now: History) -> None:
+        """A snapshot has the files of the history, whole or pack by pack, unless the log is damaged."""
+        listing = self.listing(self.files)
+        (place,) = places_of(listing)
+        version = store.open_store(listing).version
+        if version.trouble is not None or version.number == 0:
+            return
+        snapshot = snapshots.open_snapshot(place)
+        assert snapshot is not None
+        assert snapshots.paths_of(snapshot.files()) == sorted(now.files)
+        assert (snapshot.file_count, snapshot.size_bytes) == (
+            len(now.files),
+            sum(file.stamp[0] for file in now.files.values()),
+        )
+        assert snapshot.is_whole == (bool(now.complete_us) and now.complete_us[-1] == now.looked_us)
+        kept = {
+            (pack.name, file["row"]): (file["path"].decode(), file["size_bytes"], file["modified_ns"])
+            for pack in snapshot.packs
+            for file in pack.files().to_pylist()
+        }
+        assert kept == {(file.pack, file.row): (file.path, *file.stamp) for file in now.files.values()}
+        if kept:
+            assert snapshot.first == min(now.files)
 
     def check_look(self, time: int, files: Mapping[str, Seen]) -> None:
         said = self.history().files_at(time)
