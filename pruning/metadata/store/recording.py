@@ -29,6 +29,8 @@ from pruning.metadata.files.places import (
     write_shared,
 )
 from pruning.metadata.store.contents import block_pieces, footer_pieces, footers_in
+from pruning.metadata.store.group_summaries import EXTENSION as SUMMARIES
+from pruning.metadata.store.group_summaries import summary_files
 from pruning.metadata.store.history import (
     Change,
     History,
@@ -40,7 +42,7 @@ from pruning.metadata.store.history import (
 from pruning.metadata.store.log import FOLDER, Version, commit, newest_version
 from pruning.metadata.store.measured_writing import tidy_measured
 from pruning.metadata.store.packs import Damaged, open_pack
-from pruning.metadata.store.store import BLOCKS, FOOTERS, Store, block_path, footer_path
+from pruning.metadata.store.store import BLOCKS, FOOTERS, Store, block_path, code_version, footer_path
 from pruning.metadata.table.blocks import Shard, merge_alike, rename
 from pruning.metadata.table.reading import ReadResult, shards_of_footers
 
@@ -304,6 +306,8 @@ def _share_packs(place: Place, files: Iterable[KeptFile], modes: Mapping[str, in
     for pack, mode in common.items():
         for path in (footer_path(place, pack), block_path(place, pack)):
             limit_access(place, path, mode)
+    for path in summary_files(os.path.join(place.folder, FOLDER), ""):
+        limit_access(place, path, common_mode(common.values()))
     return common
 
 
@@ -318,10 +322,11 @@ def _delete_unused(place: Place, version: Version) -> None:
     """Delete what no version needs, as far as that is possible."""
     used = {file.pack for file in version.history.files.values()}
     folder = os.path.join(place.folder, FOLDER)
+    newest = summary_files(folder, code_version())[-1:]
     now = time.time()
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):
-            limit = _seconds_to_keep(place, entry, used)
+            limit = None if entry.path in newest else _seconds_to_keep(place, entry, used)
             with contextlib.suppress(OSError):
                 if limit is not None and now - entry.stat().st_mtime > limit:
                     os.unlink(entry.path)
@@ -337,6 +342,8 @@ def _seconds_to_keep(place: Place, entry: os.DirEntry[str], used: Collection[str
         return _UNUSED_SECONDS
     if extension == FOOTERS:
         return None if name in used else _UNUSED_SECONDS
+    if extension == SUMMARIES:
+        return _UNUSED_SECONDS if name.endswith(code_version()) else _FOREIGN_SECONDS
     if extension == BLOCKS:
         pack = name.partition("-")[0]
         if not os.path.exists(footer_path(place, pack)):

@@ -156,7 +156,7 @@ def add_packs(table: PacksToSearch, place: Place, files_by_pack: Mapping[str, Pa
             _blocks_of(place, pack, ())
     numbers = {pack: number for number, pack in enumerate(paths, start=len(table.packs))}
     table.packs.extend(PackToSearch(paths[pack], *files) for pack, files in files_by_pack.items())
-    united = united_summaries(place, paths, _code_version())
+    united = united_summaries(place, paths, code_version())
     blocks_of = {} if united is None else united.blocks_of
     if united is not None:
         places = np.array([numbers.get(pack, -1) for pack in blocks_of], np.int64)
@@ -279,10 +279,10 @@ def footer_path(place: Place, pack: str) -> str:
 
 def block_path(place: Place, pack: str) -> str:
     """Return the path of the pack of what this code believes of the files of a pack of footers."""
-    return os.path.join(place.folder, FOLDER, f"{pack}-{_code_version()}{BLOCKS}")
+    return os.path.join(place.folder, FOLDER, f"{pack}-{code_version()}{BLOCKS}")
 
 
-def _code_version() -> str:
+def code_version() -> str:
     """Return the part of file names that tells which code made the files."""
     return fingerprint()[:_FINGERPRINT_DIGITS]
 

@@ -17,7 +17,7 @@ import pytest
 from mutants.replacements import Replacement
 from mutants.searching import MUTANTS
 from pruning.errors import DamagedMetadataWarning, InputError
-from pruning.metadata.store import collecting, contents, packs, searching, store
+from pruning.metadata.store import collecting, contents, group_summaries, packs, searching, store
 from pruning.metadata.store.collecting import BlocksRead, collect, read_blocks
 from pruning.metadata.table.blocks import Shard, unite
 from pruning.metadata.table.structs import field_of, whole
@@ -40,9 +40,10 @@ class Least:
         return marks
 
 
-@pytest.fixture(autouse=True)
-def large(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+@pytest.fixture(autouse=True, params=[0, 8], ids=["united summaries", "pack by pack"])
+def large(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[None]:
     """Every table counts as large, and groups have two files of three blocks."""
+    monkeypatch.setattr(group_summaries, "_SINGLE_PACKS_MAX", request.param)
     monkeypatch.setenv(store.BLOCKS_LOADED_VARIABLE, "0")
     monkeypatch.setattr(contents, "GROUP_BLOCKS", 2 * BLOCKS)
     yield
