@@ -321,8 +321,8 @@ def main() -> None:
                     sys.exit(answer.stderr)
                 runs[name].append(json.loads(answer.stdout.splitlines()[-1]))
     print(
-        f"{arguments.files:,} files of {arguments.blocks:,} blocks, {arguments.columns} columns: {size:,} bytes "
-        f"kept; {united:.1f} s for the summaries of all packs, once"
+        f"{arguments.files:,} files of {arguments.blocks:,} blocks, {arguments.columns} columns: "
+        f"{size:,} bytes kept; {united:.1f} s for the summaries of all packs, once"
     )
     Console(width=150).print(grid(runs))
     sys.exit(0 if all(map(is_met, runs.items())) else 1)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mutants.replacements import Replacement
-from pruning.metadata.store import group_summaries, searching
+from pruning.metadata.store import contents, group_summaries, packs, searching
 
 _as_shard, _renumber = group_summaries._as_shard, group_summaries.renumber
 
@@ -21,7 +21,7 @@ def _under_old_numbers(groups: Any, numbers: np.ndarray) -> Any:
 
 
 def _unchecked(part: Any, columns: Any) -> Any:
-    packed = searching.packed_shards(searching.open_pack(part.path))[part.shard]
+    packed = contents.packed_shards(packs.open_pack(part.path))[part.shard]
     return packed.blocks(part.groups, columns), [count for _, count in packed.files_of_groups(part.groups)]
 
 

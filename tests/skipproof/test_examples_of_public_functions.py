@@ -14,6 +14,7 @@ ON_SPARK = [
     pruning.prune,
     pruning.explain,
     pruning.classify,
+    pruning.table,
     dml.plan_delete,
     dml.plan_update,
     geography.within_box,

@@ -66,6 +66,8 @@ CASES: dict[str, tuple[Callable[[Any, str, Any], Any], tuple[Any, ...]]] = {
         (*SIZES[:1], *SIZES[2:], 65),
     ),
     "index read_data": (lambda wrong, path, df: pruning.index(path, read_data=wrong), FLAGS),
+    "table spark": (lambda wrong, path, df: pruning.table(wrong, path), (None, 5, "spark")),
+    "table path": (lambda wrong, path, df: pruning.table(df.sparkSession, wrong), (*PLACES, *TABLES)),
     "prune df": (lambda wrong, path, df: pruning.prune(wrong), PLACES),
     "prune runtime": (lambda wrong, path, df: pruning.prune(df, runtime=wrong), FLAGS),
     "prune as_of": (lambda wrong, path, df: pruning.prune(df, as_of=wrong), TIMES),

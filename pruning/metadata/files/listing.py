@@ -127,7 +127,7 @@ def list_files(paths: Paths, *, patterns: bool = True, session: PathLister | Non
             matches nothing, or a directory holds no data.
     """
     looked_us = time.time_ns() // 1_000
-    path_texts = _path_texts(paths)
+    path_texts = texts_of_paths(paths)
     contents = [
         part
         for path, place in zip(path_texts, _locate_all(path_texts, session), strict=True)
@@ -151,7 +151,7 @@ def listings_by_place(listing: Listing) -> list[Listing]:
     return [listing] if by_file.parent == listing.parent else [listing, by_file]
 
 
-def _path_texts(paths: Any) -> list[str]:
+def texts_of_paths(paths: Any) -> list[str]:
     """Return the paths as a list of strings.
 
     Raises:

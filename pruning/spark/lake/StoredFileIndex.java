@@ -1,3 +1,4 @@
+import java.net.URI;
 import java.util.concurrent.Callable;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
@@ -33,14 +34,16 @@ public class StoredFileIndex implements FileIndex {
         return index;
     }
 
-    /** Return the statuses of files, given their paths, sizes and times, each text separated by a NUL. */
-    public FileStatus[] statuses(String root, String names, String sizes, String times) {
+    /** Return the statuses of files, given their paths below a root, sizes and times, separated by NULs. */
+    public FileStatus[] statuses(Path root, String names, String sizes, String times) {
+        URI uri = root.toUri();
+        String authority = uri.getAuthority() == null ? "" : uri.getAuthority();
         String[] paths = names.split("\0", -1);
         String[] lengths = sizes.split("\0", -1);
         String[] millis = times.split("\0", -1);
         FileStatus[] statuses = new FileStatus[names.isEmpty() ? 0 : paths.length];
         for (int i = 0; i < statuses.length; i++) {
-            Path path = new Path(root + "/" + paths[i]);
+            Path path = new Path(uri.getScheme(), authority, uri.getPath() + "/" + paths[i]);
             statuses[i] = new FileStatus(
                 Long.parseLong(lengths[i]), false, 1, BLOCK_BYTES, Long.parseLong(millis[i]), path);
         }

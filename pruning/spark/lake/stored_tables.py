@@ -5,6 +5,7 @@ them. `prune` searches the store before that, so that of a table of millions of 
 that are left.
 """
 
+import os
 import uuid
 import warnings
 import weakref
@@ -17,8 +18,9 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame, SparkSession
 
-from pruning.arguments import check_text, describe_value
+from pruning.arguments import describe_value
 from pruning.errors import InputError
+from pruning.metadata.files.listing import texts_of_paths
 from pruning.metadata.files.locations import NoFileSystem, address, is_on_local_disk, locate
 from pruning.metadata.files.places import places_of_directory
 from pruning.metadata.files.table_formats import table_format_notes
@@ -34,7 +36,7 @@ _NS_PER_MS = 1_000_000
 _EXAMPLE = "-"
 
 
-def table(spark: SparkSession, path: str) -> DataFrame:
+def table(spark: SparkSession, path: str | os.PathLike[str]) -> DataFrame:
     """Open a table from what is kept of its metadata, without listing its files.
 
     The DataFrame has the rows of the files that the table had when `pruning.collect` or `skipproof index`
@@ -64,9 +66,9 @@ def table(spark: SparkSession, path: str) -> DataFrame:
         raise InputError(
             f"A {type(spark).__name__} was given where a Spark session of this process is needed."
         )
-    if not isinstance(path, str):
+    if not isinstance(path, str | os.PathLike):
         raise InputError(f"The path is {describe_value(path)}; name the directory of a table")
-    check_text("The path", path)
+    (path,) = texts_of_paths(path)
     snapshot = _snapshot(path)
     has_markers = None if is_on_local_disk(path) else HadoopFiles(spark).has_markers
     for note in table_format_notes([path], [], has_markers=has_markers):
@@ -204,8 +206,7 @@ class StoredTable:
 
     def _statuses(self, paths: list[str], sizes: list[int], times_ms: list[int]) -> Java:
         texts = ("\0".join(map(str, values)) for values in (paths, sizes, times_ms))
-        root = self._root.toString().rstrip("/")
-        return java_instance(self._spark, STORED_INDEX).statuses(root, *texts)
+        return java_instance(self._spark, STORED_INDEX).statuses(self._root, *texts)
 
     def _index(self, statuses: Java, partitions: Java | None) -> Java:
         return index_of_listings(self._spark, self._relation, [(self._root, statuses)], partitions)

@@ -1,0 +1,42 @@
+"""Scans of stored tables that lose rows, or show those of another time."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from mutants.replacements import Replacement
+from pruning.spark.drive import stored_scans
+
+_directories_left, _search = stored_scans._directories_left, stored_scans._search
+
+
+def _without_check(spark: Any, listing: Any) -> None:
+    return None
+
+
+def _other_directories(stored: Any, examples: Any, predicate: Any) -> Any:
+    left = _directories_left(stored, examples, predicate)
+    return None if left is None else frozenset(stored.snapshot.directories) - left
+
+
+def _one_file_less(*arguments: Any) -> Any:
+    left = _search(*arguments)
+    return left._replace(files=left.files.slice(0, max(0, len(left.files) - 1)))
+
+
+def _names_in_reverse(stored: Any, names: Any, files: Any) -> Any:
+    listing = _listing(stored, names, files)
+    turned = [replace(file, file=name) for file, name in zip(listing.files, reversed(names), strict=True)]
+    return replace(listing, files=tuple(turned))
+
+
+_listing = stored_scans._listing
+
+MUTANTS: Mapping[str, Replacement] = {
+    "a file may have been written since": Replacement(stored_scans, "_check_unchanged", _without_check),
+    "the directories that are excluded are left": Replacement(
+        stored_scans, "_directories_left", _other_directories
+    ),
+    "the last file is lost": Replacement(stored_scans, "_search", _one_file_less),
+    "metadata is given to other files": Replacement(stored_scans, "_listing", _names_in_reverse),
+}
