@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from needs import needs_s2
 from searches import find
 
-from mutants.coverings import cells_as_leaves, each_end_turned, first_cells, west_to_east
+from mutants.metadata.coverings import cells_as_leaves, each_end_turned, first_cells, west_to_east
 from pruning.errors import InputError
 from pruning.metadata.table import coverings
 from pruning.metadata.table.coverings import (

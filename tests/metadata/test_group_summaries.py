@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from looking_up import rows_of
 from searches import find
 
+from mutants.metadata.summaries import MUTANTS
 from mutants.replacements import Replacement
-from mutants.summaries import MUTANTS
 from pruning.expressions import types
 from pruning.expressions.trees import Column
 from pruning.metadata.table.schema import block_schema

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rewriting import BYTE, I32, STRUCT, element, rewrite, statistics
 
-from mutants.measuring import NARROW_BELIEVED
+from mutants.metadata.measuring import NARROW_BELIEVED
 from pruning.expressions import types
 from pruning.metadata.backfill.measured_files import measure_files
 from pruning.metadata.backfill.measuring import BOUND_BYTES_MAX, shortened_bounds

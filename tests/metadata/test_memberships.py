@@ -12,7 +12,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from looking_up import Rows, array, denied, excluded, holding, looked_at, memberships, present, told
 
-from mutants.memberships import MUTANTS
+from mutants.metadata.memberships import MUTANTS
 from pruning.expressions import types
 from pruning.expressions.types import Type, Value
 from pruning.metadata.index import buckets, own_filters

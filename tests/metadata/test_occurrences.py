@@ -11,7 +11,7 @@ from budget import examples
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from mutants.constant_blocks import MUTANTS
+from mutants.metadata.constant_blocks import MUTANTS
 from pruning.expressions import types
 from pruning.expressions.trees import Column
 from pruning.expressions.types import Type

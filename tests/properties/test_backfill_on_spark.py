@@ -11,7 +11,7 @@ from budget import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mutants.measuring import MUTANTS
+from mutants.metadata.measuring import MUTANTS
 from oracles.answers.frames import settings
 from pruning.expressions.trees import Column
 from pruning.expressions.types import (

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame
 
 import pruning
-from mutants.memberships import BUCKETS_FORGET, FILTERS_FORGET, LISTS_FORGET
+from mutants.metadata.memberships import BUCKETS_FORGET, FILTERS_FORGET, LISTS_FORGET
 from mutants.replacements import Replacement
 from oracles.answers.frames import ROW_ORDINAL, session
 from oracles.answers.unpruned import Raises, needs_ansi, truths_per_row

@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions
 
 import pruning
-from mutants.constant_blocks import MUTANTS
+from mutants.metadata.constant_blocks import MUTANTS
 from oracles.answers.frames import arrow_frame, settings
 from pruning.expressions import types
 from pruning.spark.drive import filter_technique

@@ -12,7 +12,7 @@ import pytest
 from py4j.protocol import Py4JError
 
 import pruning
-from mutants.hadoop_files import MUTANTS
+from mutants.metadata.hadoop_files import MUTANTS
 from pruning.errors import DamagedMetadataWarning
 from pruning.metadata.files import places
 from pruning.metadata.files.locations import CACHE_DIRECTORY, table_directory

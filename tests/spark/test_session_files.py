@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pruning
-from mutants.session_files import MUTANTS
+from mutants.metadata.session_files import MUTANTS
 from pruning.errors import InputError, SkippedFileWarning
 from pruning.metadata.files import places
 from pruning.metadata.files.listing import list_files

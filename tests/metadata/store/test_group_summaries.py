@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from mutants.group_summaries import MUTANTS
+from mutants.metadata.group_summaries import MUTANTS
 from mutants.replacements import Replacement
 from pruning.errors import DamagedMetadataWarning
 from pruning.metadata.files.places import Place, places_of_directory

@@ -13,7 +13,7 @@ import pytest
 from pyarrow import fs
 
 import pruning
-from mutants.remote_lakes import MUTANTS
+from mutants.metadata.remote_lakes import MUTANTS
 from pruning.errors import InputError, SkippedFileWarning
 from pruning.metadata.files import listing, locations, places
 from pruning.metadata.files.listing import Contents, ListedFile, list_files

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from mutants.metadata.searching import MUTANTS
 from mutants.replacements import Replacement
-from mutants.searching import MUTANTS
 from pruning.errors import DamagedMetadataWarning, InputError
 from pruning.metadata.store import collecting, contents, group_summaries, packs, searching, store
 from pruning.metadata.store.collecting import BlocksRead, collect, read_blocks

@@ -11,7 +11,7 @@ from hypothesis import settings
 from lake_world import World, run_world
 
 import pruning
-from mutants.block_stores import MUTANTS
+from mutants.metadata.block_stores import MUTANTS
 from pruning.metadata.files.listing import list_files
 from pruning.metadata.store.store import open_store
 
