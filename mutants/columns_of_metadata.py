@@ -10,8 +10,9 @@ from pruning.metadata.store import collecting
 from pruning.metadata.table.partial import with_columns_read
 from pruning.metadata.table.schema import columns_only
 from pruning.spark.drive import predicates
+from pruning.spark.drive.named_columns import named_columns
 
-_with_data_facts, _named_columns = collecting._with_data_facts, predicates.named_columns
+_with_data_facts = collecting._with_data_facts
 
 
 def _footers_alone(metadata: pa.Table, listing: Any, columns: Collection[str] | None = None) -> pa.Table:
@@ -23,7 +24,7 @@ def _by_leaf_names(table: pa.Table, columns: Collection[str]) -> pa.Table:
 
 
 def _without_names_of_functions(spark: Any, predicate: str) -> Collection[str] | None:
-    names = _named_columns(spark, predicate)
+    names = named_columns(spark, predicate)
     return None if names is None else frozenset(names) - {"current_user"}
 
 
