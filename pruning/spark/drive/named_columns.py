@@ -11,16 +11,12 @@ from pruning.spark.jvm.gateway import singleton
 from pruning.spark.jvm.nodes import PACKAGE, expression_nodes, is_printable
 
 _SUBQUERIES = f"{PACKAGE}SubqueryExpression"
+# The package of what Spark looks up after parsing.
+_ANALYSIS = "org.apache.spark.sql.catalyst.analysis."
 # In the body of a lambda function, Spark's parser makes variables of all names.
-_NAMES = frozenset(
-    {"org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute", "UnresolvedNamedLambdaVariable"}
-)
-# What else Spark looks up after parsing. Of a star, for example, the columns are not known.
-_WITHOUT_NAMES = frozenset(
-    f"org.apache.spark.sql.catalyst.analysis.{name}"
-    for name in ("UnresolvedFunction", "UnresolvedExtractValue")
-)
-_LOOKED_UP = "org.apache.spark.sql.catalyst.analysis."
+_NAMES = frozenset({f"{_ANALYSIS}UnresolvedAttribute", "UnresolvedNamedLambdaVariable"})
+# Parts of that package that name no column. Any other, such as a star, may stand for columns.
+_WITHOUT_NAMES = frozenset({f"{_ANALYSIS}UnresolvedFunction", f"{_ANALYSIS}UnresolvedExtractValue"})
 
 
 def named_columns(spark: SparkSession, predicate: str) -> Collection[str] | None:
@@ -38,7 +34,7 @@ def named_columns(spark: SparkSession, predicate: str) -> Collection[str] | None
         nodes = expression_nodes(parsed)
     except (PySparkException, Py4JJavaError):
         return None
-    looked_up = {node.name for node in nodes if node.name.startswith(_LOOKED_UP)}
+    looked_up = {node.name for node in nodes if node.name.startswith(_ANALYSIS)}
     if looked_up - _NAMES - _WITHOUT_NAMES:
         return None
     names = {str(node.java().nameParts().head()) for node in nodes if node.name in _NAMES}
