@@ -5,15 +5,22 @@ from typing import Any
 
 import pyarrow as pa
 
-from pruning.arguments import describe_value
+from pruning.arguments import check_texts, describe_value
 from pruning.errors import InputError
 from pruning.metadata.files.listing import Paths
 from pruning.metadata.store import collecting, system_table
+from pruning.metadata.table.partial import top_columns
 from pruning.metadata.table.reading import SessionFiles
 
 
 def collect(
-    paths: Paths, *, spark: Any = None, cache: bool = True, verify: bool = False, as_of: Any = None
+    paths: Paths,
+    *,
+    spark: Any = None,
+    columns: Sequence[str] | None = None,
+    cache: bool = True,
+    verify: bool = False,
+    as_of: Any = None,
 ) -> pa.Table:
     """Collect the block metadata of Parquet files: a row per row group, in file order, then row-group order.
 
@@ -23,6 +30,8 @@ def collect(
             paths or URIs.
         spark: A session whose Hadoop file systems list and read what Arrow cannot, such as `viewfs:`, and
             that reads the footers if there are very many files.
+        columns: The columns whose statistics are wanted, by their exact names in the files; None is all. A
+            struct or an array stands for all that is in it. Of what is kept, only these are read.
         cache: Whether to use and update what is kept beside the data, as `pruning.metadata.store.store`
             describes.
         verify: Whether to read every footer and to compare it with what is kept.
@@ -35,8 +44,9 @@ def collect(
         relative path.
     Raises:
         InputError: an argument is of another type, a path is missing, holds no data, or is not a
-            readable Parquet file; with `verify`, the kept metadata of a file is not that of its footer; or,
-            with `as_of`, the table's files at that time are not known, or one of them is gone.
+            readable Parquet file; one of `columns` is in no file; with `verify`, the kept metadata of a file
+            is not that of its footer; or, with `as_of`, the table's files at that time are not known, or one
+            of them is gone.
     Warns:
         UserWarning: a directory is a Delta Lake, Iceberg or Hudi table, whose removed files are read too.
         SkippedFileWarning: a directory holds files that are not Parquet; they are left out.
@@ -48,9 +58,24 @@ def collect(
         >>> [(block["x"]["min"], block["x"]["max"]) for block in blocks["columns"].to_pylist()]
         [(1, 2), (8, 9)]
     """
-    return collecting.collect(
-        paths, spark=spark, session=_session_files(spark), cache=cache, verify=verify, as_of=as_of
+    if columns is not None:
+        check_texts("columns", columns)
+    wanted = None if columns is None else frozenset(columns)
+    metadata = collecting.collect(
+        paths,
+        spark=spark,
+        session=_session_files(spark),
+        choose_columns=lambda: wanted,
+        cache=cache,
+        verify=verify,
+        as_of=as_of,
     )
+    missing = sorted((wanted or frozenset()) - top_columns(metadata))
+    if missing:
+        raise InputError(
+            f"The column {missing[0]!r} is in no file; give the exact names of columns in the files."
+        )
+    return metadata
 
 
 def blocks(

@@ -1,4 +1,23 @@
-"""Names of nested columns: fields of structs and elements of arrays."""
+"""Names of columns: of fields of structs and elements of arrays, and names in any letter case."""
+
+from collections.abc import Collection, Iterator
+
+
+class NamesInAnyCase(Collection[str]):
+    """Names of columns, each in any letter case: what Spark takes for the same, as long as it is told to."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        """Take the names in some letter case."""
+        self._names = frozenset(map(str.lower, names))
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name.lower() in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def field_name(path: tuple[str, ...]) -> str:

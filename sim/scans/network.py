@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 from sim.kernel.draws import Clock, Draws
@@ -61,26 +62,28 @@ class Wire:
             node: The node at one end.
             to: The receiver, for the trace.
         """
-        now, kind = self._clock.now, message.kind
-        lost, doubled, share = (self._stream.random() for _ in range(3))
-        message_faults = self._troubles.message_faults(kind, int(now))
-        if self._troubles.is_cut_off(node, int(now)) or any(
-            lost * 100 < fault.lost_percent for fault in message_faults
+        now, kind, random = self._clock.now_us, message.kind, self._stream.random
+        lost, doubled, share = random(), random(), random()
+        # Most worlds have no faults, and most messages are heartbeats.
+        is_troubled = bool(self._troubles.plan)
+        message_faults = self._troubles.message_faults(kind, now) if is_troubled else ()
+        if is_troubled and (
+            self._troubles.is_cut_off(node, now)
+            or any(lost * 100 < fault.lost_percent for fault in message_faults)
         ):
-            self._emit(MessageLost(at_us=int(now), kind=kind, to=to))
+            self._emit(MessageLost(at_us=now, kind=kind, to=to))
             return
         copies = 1
-        if any(doubled * 100 < fault.doubled_percent for fault in message_faults):
-            self._emit(MessageDoubled(at_us=int(now), kind=kind, to=to))
+        if message_faults and any(doubled * 100 < fault.doubled_percent for fault in message_faults):
+            self._emit(MessageDoubled(at_us=now, kind=kind, to=to))
             copies = 2
-        low = self._model.delay_us_min
-        high = self._model.delay_us_max + max([0, *(fault.delay_us_max for fault in message_faults)])
+        low, high = self._model.delay_us_min, self._model.delay_us_max
+        if message_faults:
+            high += max(0, *(fault.delay_us_max for fault in message_faults))
         for copy in range(copies):
             delay = low + int(share * (high - low + 1)) * (copy + 1)
             delay += size_bytes * MICROSECONDS // self._model.bytes_per_s
-            arrives = self._clock.timeout(delay, message)
-            assert arrives.callbacks is not None
-            arrives.callbacks.append(lambda event: deliver(event.value))
+            self._clock.after(delay, partial(deliver, message))
 
 
 class RateLimiter:

@@ -46,6 +46,7 @@ DEGREES = (None, "5", True, 91, float("nan"))
 CASES: dict[str, tuple[Callable[[Any, str, Any], Any], tuple[Any, ...]]] = {
     "collect paths": (lambda wrong, path, df: pruning.collect(wrong), (*PLACES, *TABLES)),
     "collect spark": (lambda wrong, path, df: pruning.collect(path, spark=wrong), (5, "spark", True)),
+    "collect columns": (lambda wrong, path, df: pruning.collect(path, columns=wrong), NAMES),
     "blocks spark": (lambda wrong, path, df: pruning.blocks(path, spark=wrong), (5, "spark", b"")),
     "collect cache": (lambda wrong, path, df: pruning.collect(path, cache=wrong), FLAGS),
     "collect verify": (lambda wrong, path, df: pruning.collect(path, verify=wrong), FLAGS),

@@ -1,4 +1,4 @@
-"""Of what is kept about a table of many columns, `prune` reads the columns that the query asks of."""
+"""Of what is kept of many columns, those are read that a query, a predicate or a caller names."""
 
 import shutil
 from collections.abc import Callable
@@ -10,9 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import pruning
+from pruning.errors import InputError
 from pruning.metadata.store import collecting, packs
 from pruning.metadata.table import reading
+from pruning.metadata.table.comparable import comparable_columns
+from pruning.metadata.table.coverings import coverings_of
 from pruning.metadata.table.partial import noted_columns, unread_columns, with_columns_read, with_more_columns
+from pruning.metadata.table.schema import column_types, columns_only
 
 COLUMNS = 30
 
@@ -84,6 +88,65 @@ def test_only_the_columns_that_a_query_asks_of_are_read(
     keep_nothing(lake)
     collecting._kept_metadata.cache_clear()
     assert pruning.explain(df).to_dict()["scans"] == report.to_dict()["scans"]
+
+
+#             predicate                          the columns that are read; None is all
+PREDICATES = {
+    "c7 = 3 AND c8 < 0": {"c7", "c8"},
+    "C7 = 3 OR c1 IS NULL": {"c1", "c7"},
+    "exists(array(1, c2), x -> x = c3)": {"c2", "c3"},
+    "c1 IN (3, 4) AND 'c2' = 'c4'": {"c1"},
+    "true": set[str](),
+    "struct(*).c1 = 1": None,
+    "c1 IN (SELECT 1)": None,
+}
+
+
+@pytest.mark.parametrize(("predicate", "columns"), PREDICATES.items())
+def test_only_the_columns_that_a_predicate_names_are_read(
+    spark: Any, lake: Path, read_columns: Callable[[], set[str]], predicate: str, columns: set[str] | None
+) -> None:
+    """Of what a predicate with a star or a subquery may name, nothing is known."""
+    verdicts = pruning.classify(predicate, lake)
+    assert read_columns() == ({f"c{place}" for place in range(COLUMNS)} if columns is None else columns)
+    assert verdicts == pruning.classify(predicate, pruning.collect(lake))
+
+
+def test_the_columns_that_are_named_alone_are_collected(
+    lake: Path, read_columns: Callable[[], set[str]]
+) -> None:
+    """Whether their metadata is kept, read now, or compared with what is kept."""
+    blocks = pruning.collect(lake)
+    read_columns()
+    some = pruning.collect(lake, columns=["c7", "c2", "c7"])
+    assert read_columns() == {"c2", "c7"}
+    assert noted_columns(some) == {"c2", "c7"}
+    expected = columns_only(blocks, ["c2", "c7"])
+    assert some.equals(expected)
+    assert comparable_columns(some) == {"c2", "c7"} <= comparable_columns(blocks)
+    for options in {"cache": False}, {"verify": True}:
+        assert pruning.collect(lake, columns=["c7", "c2"], **options).equals(some, check_metadata=True)
+    assert pruning.collect(lake, columns=[]).num_rows == blocks.num_rows
+
+
+def test_a_struct_stands_for_its_fields_and_a_map_has_no_statistics(tmp_path: Path) -> None:
+    """Names are exact, and coverings of points go with their columns."""
+    rows = {"s": [{"x": 1.0, "y": [2.0]}], "m": [[("k", 1)]], "a": [1.0], "b": [2.0]}
+    types = {"s": pa.struct({"x": pa.float64(), "y": pa.list_(pa.float64())}), "a": pa.float64()}
+    schema = pa.schema(types | {"m": pa.map_(pa.string(), pa.int64()), "b": pa.float64()})
+    pq.write_table(pa.table(rows, schema=schema), tmp_path / "0.parquet")
+    pruning.index(tmp_path, points=[("a", "b")])
+
+    def statistics_of(*names: str) -> pa.Table:
+        return pruning.collect(tmp_path, columns=names)
+
+    for _ in "read now", "kept":
+        assert set(column_types(statistics_of("s"))) == {"`s`.`x`", "`s`.`y`[]"}
+        assert not column_types(statistics_of("m"))
+        assert not coverings_of(statistics_of("a"))
+        assert coverings_of(statistics_of("a", "b"))
+        with pytest.raises(InputError, match=r"^The column 'A' is in no file; give the exact names"):
+            statistics_of("a", "A")
 
 
 def test_a_self_join_reads_each_footer_once_where_nothing_is_kept(

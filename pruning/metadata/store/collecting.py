@@ -3,7 +3,7 @@
 import functools
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -37,15 +37,22 @@ from pruning.metadata.table import points
 from pruning.metadata.table.blocks import Shard, unite
 from pruning.metadata.table.measured import attach_measured
 from pruning.metadata.table.memberships import attach
-from pruning.metadata.table.partial import with_columns_read
+from pruning.metadata.table.partial import only_columns, with_columns_read
 from pruning.metadata.table.reading import ReadResult, SessionFiles, read_listed_footers
 from pruning.metadata.table.schema import block_schema
 
 # Reads the footers of listed files.
 FooterReader = Callable[[Sequence[ListedFile]], ReadResult]
 
+# Returns the top-level columns whose metadata is needed; None for all.
+ColumnChoice = Callable[[], Collection[str] | None]
+
 # The most tables to keep in memory for repeated use, and the most files of each.
 _REMEMBERED_MAX, _REMEMBERED_FILES_MAX = 8, 10_000
+
+
+def all_columns() -> None:
+    """Choose the metadata of all columns."""
 
 
 class BlocksRead(NamedTuple):
@@ -67,6 +74,7 @@ def collect(
     *,
     spark: Any = None,
     session: SessionFiles | None = None,
+    choose_columns: ColumnChoice = all_columns,
     cache: bool = True,
     verify: bool = False,
     as_of: Any = None,
@@ -77,6 +85,7 @@ def collect(
         paths, cache, verify, as_of: As for `pruning.collect`.
         spark: A session to read the footers with if there are very many files that Arrow reads.
         session: The files that Arrow has no file system for.
+        choose_columns: Called once the files are listed; a column that no file has is no error.
     """
     check_flag("cache", cache)
     check_flag("verify", verify)
@@ -87,8 +96,10 @@ def collect(
     has_markers = _marker_check(listing, session)
     for note in table_format_notes(roots, [listed.file for listed in listing.files], has_markers=has_markers):
         warnings.warn(note, stacklevel=3)
-    read = _footer_reader(spark, session)
-    shards, outcome = _gather_shards(listing, read=read, session=session, cache=cache, verify=verify)
+    read, columns = _footer_reader(spark, session), choose_columns()
+    shards, outcome = _gather_shards(
+        listing, read=read, session=session, columns=columns, cache=cache, verify=verify
+    )
     strays = _stray_files(listing, outcome, session)
     for listed in listing.files:
         if listed.file in outcome.failures and (listed.file not in strays or not shards):
@@ -99,20 +110,24 @@ def collect(
             f"{strays[0]}{several}: skipped, because it is no Parquet file", SkippedFileWarning, stacklevel=3
         )
     metadata = unite(shards, [listed.file for listed in listing.files])
-    return with_data_facts(metadata, listing) if cache else metadata
+    if cache:
+        metadata = with_data_facts(metadata, listing, columns)
+    return metadata if columns is None else only_columns(metadata, columns)
 
 
-def block_metadata(where: Any, *, session: SessionFiles | None = None) -> pa.Table:
+def block_metadata(
+    where: Any, *, session: SessionFiles | None = None, choose_columns: ColumnChoice = all_columns
+) -> pa.Table:
     """Return block metadata: the table itself if one is given, else that of the paths.
 
     Args:
         where: A table or paths.
-        session: As for `collect`.
+        session, choose_columns: As for `collect`.
     Raises:
         InputError: as `collect`; or a table is not as `pruning.metadata.table.schema` describes.
     """
     if not isinstance(where, pa.Table):
-        return collect(where, session=session)
+        return collect(where, session=session, choose_columns=choose_columns)
     for field in block_schema({}):
         if where.schema.names.count(field.name) != 1:
             raise InputError(
@@ -288,7 +303,9 @@ def _kept_metadata(
     return _attach_index(united, index, listing)
 
 
-def with_data_facts(metadata: pa.Table, listing: Listing, columns: frozenset[str] | None = None) -> pa.Table:
+def with_data_facts(
+    metadata: pa.Table, listing: Listing, columns: Collection[str] | None = None
+) -> pa.Table:
     """Return the metadata with what was measured, and the entries of the index, that are still valid."""
     metadata = attach_measured(metadata, measured_shards(measured_packs(listing), listing, columns))
     return _attach_index(metadata, cached_index.open_cache(listing), listing)
@@ -305,11 +322,20 @@ def _footer_reader(spark: Any, session: SessionFiles | None = None) -> FooterRea
 
 
 def _gather_shards(
-    listing: Listing, *, read: FooterReader, session: SessionFiles | None = None, cache: bool, verify: bool
+    listing: Listing,
+    *,
+    read: FooterReader,
+    session: SessionFiles | None = None,
+    columns: Collection[str] | None = None,
+    cache: bool,
+    verify: bool,
 ) -> tuple[list[Shard], ReadResult]:
-    """Return the shards of the listed files, kept or read now, and the result of the reading."""
+    """Return the shards of the listed files, kept or read now, and the result of the reading.
+
+    The shards have the metadata of these top-level columns, None is all, and the result that of all columns.
+    """
     store = open_store(listing) if cache or verify else NO_STORE
-    kept = kept_shards(store, listing)
+    kept = kept_shards(store, listing, None if verify else columns)
     kept_files = {file for part in kept for file in part.files}
     wanted = [listed for listed in listing.files if verify or listed.file not in kept_files]
     outcome = read(wanted)
@@ -318,4 +344,7 @@ def _gather_shards(
         check_kept(store, listing, kept, outcome.shards)
     if cache:
         record_look(store, listing, outcome, kept=kept_files, complete=listing.whole and only_strays_fail)
-    return [*([] if verify else kept), *outcome.shards], outcome
+    shards = [*([] if verify else kept), *outcome.shards]
+    if columns is not None:
+        shards = [Shard(shard.files, only_columns(shard.table, columns)) for shard in shards]
+    return shards, outcome

@@ -10,8 +10,12 @@ from collections.abc import Collection, Iterable
 import pyarrow as pa
 
 from pruning.expressions.names import top_column
+from pruning.metadata.footers.other_columns import other_columns_of
+from pruning.metadata.table import points
 from pruning.metadata.table.comparable import comparable_columns, with_comparable
+from pruning.metadata.table.coverings import coverings_of
 from pruning.metadata.table.locators import LOCATORS
+from pruning.metadata.table.schema import column_types, columns_only
 from pruning.metadata.table.structs import make_typed_struct, whole
 
 _KEY = b"skipproof.columns_read"
@@ -29,6 +33,24 @@ def with_columns_read(table: pa.Table, columns: Collection[str] | None) -> pa.Ta
     if columns is not None:
         metadata[_KEY] = json.dumps(sorted(columns)).encode()
     return table.replace_schema_metadata(metadata or None)
+
+
+def top_columns(table: pa.Table) -> frozenset[str]:
+    """Return the top-level columns that a table has metadata of, and all others that have no bounds."""
+    return frozenset(map(top_column, column_types(table))) | other_columns_of(table.schema).keys()
+
+
+def only_columns(table: pa.Table, columns: Collection[str]) -> pa.Table:
+    """Return the table with the metadata of these top-level columns alone, and a note of them."""
+    names = list(column_types(table))
+    kept = [name for name in names if top_column(name) in columns]
+    if len(kept) < len(names):
+        table = columns_only(table, kept)
+        table = with_comparable(table, comparable_columns(table) & frozenset(kept))
+    paired = {name for pair in coverings_of(table) for name in (pair.latitude, pair.longitude)}
+    for name in sorted(name for name in paired if name not in columns):
+        table = points.without_column(table, name)
+    return with_columns_read(table, set(map(top_column, kept)))
 
 
 def unread_columns(table: pa.Table, names: Iterable[str]) -> frozenset[str]:

@@ -6,12 +6,16 @@ order of their first bytes. This makes the minimal automaton of a language canon
 are equal if and only if their automata are.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
+import numpy as np
+
 State = TypeVar("State", bound=Hashable)
 Step: TypeAlias = Callable[[State, int], State]
+# Returns the states after one more byte, for each of some bytes, which ascend.
+Steps: TypeAlias = Callable[[State, Sequence[int]], Iterable[State]]
 
 # A byte class for each byte, for automata whose byte classes are not known.
 DISTINCT_BYTES = bytes(range(256))
@@ -35,13 +39,18 @@ class Automaton:
 
 
 def explore(
-    start: State, step: Step[State], accepts: Callable[[State], bool], *, byte_classes: bytes, states_max: int
+    start: State,
+    steps: Steps[State],
+    accepts: Callable[[State], bool],
+    *,
+    byte_classes: bytes,
+    states_max: int,
 ) -> Automaton | None:
     """Return the automaton of the states reachable from the start; None if there are over `states_max`.
 
     Args:
         start: The state before the first byte.
-        step: Returns the state after one more byte.
+        steps: Returns the states after one more byte.
         accepts: Tells whether the strings that lead to a state are in the language.
         byte_classes: A number for each byte; bytes of equal numbers lead from each state to the same state.
         states_max: The number of states at which to give up.
@@ -51,10 +60,10 @@ def explore(
     states, moves = [start], []
     for state in states:
         row = []
-        for byte in firsts:
-            following = step(state, byte)
-            ordinal = ordinals.setdefault(following, len(states))
-            if ordinal == len(states):
+        for following in steps(state, firsts):
+            ordinal = ordinals.get(following)
+            if ordinal is None:
+                ordinal = ordinals[following] = len(states)
                 if ordinal == states_max:
                     return None
                 states.append(following)
@@ -101,37 +110,38 @@ def _merge_classes(automaton: Automaton) -> Automaton:
 
 
 def _state_blocks(automaton: Automaton) -> list[int]:
-    """Return the block of each state; states of one block accept the same suffixes (Hopcroft's algorithm)."""
-    letters = range(len(automaton.moves[0]))
-    before = _predecessors(automaton)
-    block_of = [int(accepts) for accepts in automaton.accepting]
-    blocks = [{state for state, block in enumerate(block_of) if block == wanted} for wanted in (0, 1)]
-    pending = {(wanted, letter) for wanted in (0, 1) for letter in letters}
-    while pending:
-        splitter, letter = pending.pop()
-        touched: dict[int, set[int]] = {}
-        for state in blocks[splitter]:
-            for previous in before[letter].get(state, ()):
-                touched.setdefault(block_of[previous], set()).add(previous)
-        for block, part in touched.items():
-            if len(part) == len(blocks[block]):
-                continue
-            blocks[block] -= part
-            smaller = block if len(blocks[block]) < len(part) else len(blocks)
-            for state in part:
-                block_of[state] = len(blocks)
-            pending |= {
-                (len(blocks) if (block, other_letter) in pending else smaller, other_letter)
-                for other_letter in letters
-            }
-            blocks.append(part)
-    return block_of
+    """Return the block of each state; states of one block accept the same suffixes (Moore's algorithm).
+
+    States that differ in the length of the shortest suffix that they accept, or do not accept, are apart from
+    the start, so that a long literal takes few rounds.
+    """
+    moves = np.array(automaton.moves, np.intp)
+    accepting = np.array(automaton.accepting, bool)
+    # Arrays of rows, of which equal ones are in one block.
+    rows = np.stack([_distances(moves, accepting), _distances(moves, ~accepting)], axis=1)
+    count = 0
+    while True:
+        ordinals: dict[bytes, int] = {}
+        width, data = rows.shape[1] * rows.itemsize, rows.tobytes()
+        block_of = [
+            ordinals.setdefault(data[start : start + width], len(ordinals))
+            for start in range(0, len(data), width)
+        ]
+        if len(ordinals) == count:
+            return block_of
+        count = len(ordinals)
+        blocks = np.array(block_of, np.int32)
+        rows = np.concatenate([blocks[:, None], blocks[moves]], axis=1)
 
 
-def _predecessors(automaton: Automaton) -> list[dict[int, list[int]]]:
-    """Return, for each byte class and state, the states from which the class leads to it."""
-    before: list[dict[int, list[int]]] = [{} for _ in automaton.moves[0]]
-    for state, row in enumerate(automaton.moves):
-        for letter, following in enumerate(row):
-            before[letter].setdefault(following, []).append(state)
-    return before
+def _distances(moves: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Return the least number of bytes from each state to a target, -1 where none is reached."""
+    distances = np.where(targets, 0, -1).astype(np.int32)
+    reached, length = targets, 0
+    while True:
+        length += 1
+        nearer = reached | reached[moves].any(axis=1)
+        if (nearer == reached).all():
+            return distances
+        distances[nearer & ~reached] = length
+        reached = nearer

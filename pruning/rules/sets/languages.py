@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from pruning.expressions.types import Value
 from pruning.rules.sets import primitives
-from pruning.rules.sets.automata import DISTINCT_BYTES, Automaton, State, Step, explore, minimize
+from pruning.rules.sets.automata import DISTINCT_BYTES, Automaton, State, Step, Steps, explore, minimize
 from pruning.rules.sets.cuts import Cuts
 
 # Enough for a pattern of a thousand characters; sets that need more states are approximated.
@@ -190,7 +190,30 @@ def from_automaton(
         byte_classes: A number for each of the 256 bytes; `step` sees only the first byte of each.
         states_max: The number of states at which to give up.
     """
-    automaton = explore(start, step, accepts, byte_classes=byte_classes, states_max=states_max)
+    return from_automaton_of_rows(
+        start,
+        lambda state, firsts: [step(state, byte) for byte in firsts],
+        accepts,
+        byte_classes=byte_classes,
+        states_max=states_max,
+    )
+
+
+def from_automaton_of_rows(
+    start: State,
+    steps: Steps[State],
+    accepts: Callable[[State], bool],
+    *,
+    byte_classes: bytes,
+    states_max: int = STATES_MAX,
+) -> Language | None:
+    """Return the language of an automaton as `from_automaton` does.
+
+    Args:
+        start, accepts, byte_classes, states_max: As for `from_automaton`.
+        steps: Returns the states after the first byte of each class, ascending, in one call.
+    """
+    automaton = explore(start, steps, accepts, byte_classes=byte_classes, states_max=states_max)
     return None if automaton is None else Language(minimize(automaton))
 
 

@@ -4,12 +4,13 @@ The transitions of a state over a million characters are a few runs of code poin
 that are not UTF-8 encode no character; an automaton says separately whether it accepts them.
 """
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Generic, TypeAlias, TypeVar
 
-from pruning.rules.sets.languages import STATES_MAX, Language, from_automaton
+from pruning.rules.sets.languages import STATES_MAX, Language, from_automaton_of_rows
 from pruning.rules.text.character_runs import LAST, Transitions, merge_runs, slice_runs, state_after
 
 State = TypeVar("State")
@@ -65,11 +66,13 @@ def byte_language(
         return None
     transitions, accepting, malformed_states = explored
 
-    def step(place: _ByteState, byte: int) -> _ByteState:
-        """Return the state after one more byte."""
+    def steps(place: _ByteState, firsts: Sequence[int]) -> Iterable[_ByteState]:
+        """Return the states after one more byte."""
         if isinstance(place, _PartialCharacter):
-            return _after_next_byte(place, byte)
-        return place if place < 0 else _after_first_byte(transitions[place], malformed_states[place], byte)
+            return _after_next_bytes(place, firsts)
+        if place < 0:
+            return itertools.repeat(place, len(firsts))
+        return [_after_first_byte(transitions[place], malformed_states[place], byte) for byte in firsts]
 
     def accepts(place: _ByteState) -> bool:
         """Tell whether a string that ends in a state is accepted."""
@@ -78,8 +81,8 @@ def byte_language(
         return accepting[place] if place >= 0 else place == _ANYTHING
 
     start: _ByteState = 0
-    return from_automaton(
-        start, step, accepts, byte_classes=_byte_classes(transitions), states_max=states_max
+    return from_automaton_of_rows(
+        start, steps, accepts, byte_classes=_byte_classes(transitions), states_max=states_max
     )
 
 
@@ -152,20 +155,29 @@ def _rest_transitions(
     return merge_runs([*below, *inside, *above])
 
 
-def _after_next_byte(place: _PartialCharacter, byte: int) -> _ByteState:
-    """Return the state after one more byte of a character."""
-    if byte & 0xC0 != 0x80:
-        return place.malformed_state
-    span = 64 ** (place.bytes_left - 1)
-    base = (byte & 0x3F) * span
-    rest = slice_runs(place.rest, base, base + span - 1)
-    return _partial_character(rest, place.bytes_left - 1, place.malformed_state)
+def _after_next_bytes(place: _PartialCharacter, firsts: Sequence[int]) -> Iterator[_ByteState]:
+    """Yield the state after each of some bytes, which ascend, of a character."""
+    bytes_left = place.bytes_left - 1
+    span = 64**bytes_left
+    rest, run = place.rest, 0
+    for byte in firsts:
+        if byte & 0xC0 != 0x80:
+            yield place.malformed_state
+            continue
+        base = (byte & 0x3F) * span
+        while rest[run][0] < base:
+            run += 1
+        end, following = rest[run]
+        if bytes_left == 0:
+            yield following
+            continue
+        is_one_run = end >= base + span - 1
+        tail = ((span - 1, following),) if is_one_run else slice_runs(rest, base, base + span - 1)
+        yield _partial_character(tail, bytes_left, place.malformed_state)
 
 
 def _partial_character(rest: Transitions[int], bytes_left: int, malformed_state: int) -> _ByteState:
-    """Return the state inside a character; the next state proper once no byte is left."""
-    if bytes_left == 0:
-        return rest[0][1]
+    """Return the state inside a character, of which some bytes are left."""
     return (
         malformed_state
         if rest == ((64**bytes_left - 1, malformed_state),)

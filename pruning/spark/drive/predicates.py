@@ -17,10 +17,11 @@ from pruning.expressions.types import BOOLEAN, Type
 from pruning.metadata.files.listing import Paths
 from pruning.metadata.files.locations import is_on_local_disk
 from pruning.metadata.footers.other_columns import SparkType, other_columns_of
-from pruning.metadata.store.collecting import block_metadata
+from pruning.metadata.store.collecting import ColumnChoice, all_columns, block_metadata
 from pruning.metadata.table.schema import column_types
 from pruning.spark.drive.executors import classify_frame, frame_column_types
 from pruning.spark.drive.filter_technique import CatalystPredicate, catalyst_predicate, filter_verdicts
+from pruning.spark.drive.named_columns import named_columns
 from pruning.spark.jvm.gateway import Java, elements, simple_name
 from pruning.spark.lake.directories import with_directory_columns
 from pruning.spark.lake.hadoop_files import HadoopFiles
@@ -37,7 +38,8 @@ def classify(predicate: str, where: pa.Table | Paths | DataFrame) -> pa.Int8Arra
     Args:
         predicate: A condition in Spark SQL, as after WHERE, over the columns' exact names; it has no alias.
         where: One or more Parquet files or directories, whose partition columns (`day=2024-01-01`) the
-            predicate may name, and of which the session lists and reads what Arrow cannot; or block metadata
+            predicate may name, and of which the session lists and reads what Arrow cannot; of what is kept,
+            only the columns that the predicate names are read. Or block metadata
             from `collect`, which knows no partition columns. Columns
             without bounds, such as maps, may be named too, but decide nothing. Or a DataFrame of such block
             metadata, for example over Parquet files of it, which is then classified where it is, in Spark's
@@ -60,11 +62,16 @@ def classify(predicate: str, where: pa.Table | Paths | DataFrame) -> pa.Int8Arra
     check_text("The predicate", predicate)
     if isinstance(where, DataFrame):
         return _classify_frame(predicate, where)
-    metadata = blocks_of(where)
+    metadata = blocks_of(where, choose_columns=lambda: named_columns(_session(), predicate))
     spark = _session()
-    catalyst = _parse_predicate(
-        spark, predicate, row_type(column_types(metadata), other_columns_of(metadata.schema))
-    )
+    try:
+        catalyst = _parse_over(spark, predicate, metadata)
+    except InputError:
+        if isinstance(where, pa.Table):
+            raise
+        # The message names the columns of the files.
+        metadata = blocks_of(where)
+        catalyst = _parse_over(spark, predicate, metadata)
     # No query runs afterwards, so no conjunct may be left undecided to save time.
     return filter_verdicts(spark, catalyst, metadata, read_seconds=None).verdicts
 
@@ -81,13 +88,16 @@ def _classify_frame(predicate: str, metadata: DataFrame) -> DataFrame:
     return classify_frame(expression, metadata, types)
 
 
-def blocks_of(where: pa.Table | Paths) -> pa.Table:
+def blocks_of(where: pa.Table | Paths, *, choose_columns: ColumnChoice = all_columns) -> pa.Table:
     """Return block metadata: the table itself, or that of the files at the paths, with partition columns.
 
+    Args:
+        where: As for `classify`.
+        choose_columns: Chooses the columns of the files, if these are given by paths.
     Raises:
         InputError: as `collect`.
     """
-    metadata = block_metadata(where, session=_session_files(where))
+    metadata = block_metadata(where, session=_session_files(where), choose_columns=choose_columns)
     return metadata if isinstance(where, pa.Table) else with_directory_columns(_session(), metadata, where)
 
 
@@ -109,6 +119,12 @@ def parse(
         InputError: Spark cannot read it, or it is not deterministic.
     """
     return _parse_predicate(_session(), predicate, row_type(columns, others)).predicate
+
+
+def _parse_over(spark: SparkSession, predicate: str, metadata: pa.Table) -> CatalystPredicate:
+    """Return a predicate as Spark understands it over the columns of block metadata."""
+    columns = row_type(column_types(metadata), other_columns_of(metadata.schema))
+    return _parse_predicate(spark, predicate, columns)
 
 
 def _parse_predicate(spark: SparkSession, predicate: str, columns: SparkType) -> CatalystPredicate:
