@@ -8,6 +8,7 @@ import pyarrow as pa
 from pruning.arguments import describe_value
 from pruning.errors import InputError
 from pruning.metadata.files.listing import Paths
+from pruning.metadata.files.object_stores import listing_once
 from pruning.metadata.store import collecting, system_table
 from pruning.metadata.table.reading import SessionFiles
 
@@ -48,9 +49,11 @@ def collect(
         >>> [(block["x"]["min"], block["x"]["max"]) for block in blocks["columns"].to_pylist()]
         [(1, 2), (8, 9)]
     """
-    return collecting.collect(
-        paths, spark=spark, session=_session_files(spark), cache=cache, verify=verify, as_of=as_of
-    )
+    session = _session_files(spark)
+    with listing_once():
+        return collecting.collect(
+            paths, spark=spark, session=session, cache=cache, verify=verify, as_of=as_of
+        )
 
 
 def blocks(
@@ -78,7 +81,9 @@ def blocks(
         >>> table.select(["row_group", "column", "min", "max", "null_count"]).to_pylist()[1]
         {'row_group': 1, 'column': 'x', 'min': '8', 'max': '9', 'null_count': 0}
     """
-    return system_table.blocks(paths, session=_session_files(spark), columns=columns, as_of=as_of)
+    session = _session_files(spark)
+    with listing_once():
+        return system_table.blocks(paths, session=session, columns=columns, as_of=as_of)
 
 
 def _session_files(spark: Any) -> SessionFiles | None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from pruning.arguments import check_flag
 from pruning.errors import DamagedMetadataWarning, InputError, SkippedFileWarning
 from pruning.metadata.files.listing import ListedFile, Listing, Paths, Stamp, list_files
+from pruning.metadata.files.object_stores import listing_once
 from pruning.metadata.files.table_formats import (
     Marker,
     MarkerCheck,
@@ -112,7 +113,8 @@ def block_metadata(where: Any, *, session: SessionFiles | None = None) -> pa.Tab
         InputError: as `collect`; or a table is not as `pruning.metadata.table.schema` describes.
     """
     if not isinstance(where, pa.Table):
-        return collect(where, session=session)
+        with listing_once():
+            return collect(where, session=session)
     for field in block_schema({}):
         if where.schema.names.count(field.name) != 1:
             raise InputError(
@@ -193,6 +195,7 @@ def read_blocks(
     )
 
 
+@listing_once()
 def read_listed_blocks(
     listing: Listing,
     *,

@@ -17,13 +17,14 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from pruning.metadata.files.listing import Listing
+from pruning.metadata.files.object_stores import DATED, TEMPORARY, Entries, files_at
 from pruning.metadata.files.places import (
-    TEMPORARY,
     FileStamp,
     Place,
     common_mode,
     file_stamp,
     limit_access,
+    list_place,
     make_folder,
     may_change_unseen,
     write_shared,
@@ -195,6 +196,7 @@ def _commit_look(place: Place, version: Version, look: _Look, fresh: Collection[
         )
     added: list[KeptFile] = []
     committed: Version | None = None
+    is_decided = False
     try:
         for chunk in _chunks(items):
             added += _write_pack(place, chunk, look.shards, modes)
@@ -208,8 +210,10 @@ def _commit_look(place: Place, version: Version, look: _Look, fresh: Collection[
             removed=removed,
         )
         committed = commit(place, version, change, common_mode(by_pack.values()))
+        is_decided = True
     finally:
-        if committed is None:
+        # If it is the answer of an object store that was lost, there may be a version that names them.
+        if committed is None and (is_decided or not place.is_of_objects):
             _delete_packs(place, {file.pack for file in added})
     if committed is not None:
         _mark_unused(place, sorted({file.pack for file in history.files.values()} - set(by_pack)))
@@ -221,7 +225,7 @@ def _delete_packs(place: Place, packs: Iterable[str]) -> None:
     for pack in packs:
         for path in (footer_path(place, pack), block_path(place, pack)):
             with contextlib.suppress(OSError):
-                os.unlink(path)
+                files_at(path).delete(path)
 
 
 def _item(history: History, look: _Look, path: str) -> _Item:
@@ -246,11 +250,11 @@ def _items_to_merge(place: Place, files: Iterable[KeptFile], items: Sequence[_It
     for pack, members in sorted(by_pack.items(), key=lambda entry: len(entry[1])):
         if len(members) > 2 * (len(items) + len(merged)):
             break
-        path = footer_path(place, pack)
         # A damaged pack is left as it is: its files are read again when they are asked for.
-        with contextlib.suppress(Damaged, OSError):
-            if os.path.getsize(path) <= _PACK_BYTES_MAX:
-                footers = footers_in(open_pack(path))
+        with contextlib.suppress(Damaged):
+            opened_pack = open_pack(footer_path(place, pack))
+            if opened_pack.size_bytes <= _PACK_BYTES_MAX:
+                footers = footers_in(opened_pack)
                 merged += [
                     _Item(file.path, file.stamp, file.created_us, footers[file.row]) for file in members
                 ]
@@ -311,35 +315,40 @@ def _mark_unused(place: Place, packs: Iterable[str]) -> None:
     """Give packs the present time: since then, no version has needed them."""
     for pack in packs:
         with contextlib.suppress(OSError):
-            os.utime(footer_path(place, pack))
+            files_at(place.folder).date(footer_path(place, pack))
 
 
 def _delete_unused(place: Place, version: Version) -> None:
     """Delete what no version needs, as far as that is possible."""
     used = {file.pack for file in version.history.files.values()}
-    folder = os.path.join(place.folder, FOLDER)
-    now = time.time()
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for entry in sorted(entries, key=lambda entry: entry.name):
-            limit = _seconds_to_keep(place, entry, used)
+    files = files_at(place.folder)
+    with contextlib.suppress(OSError):
+        entries = list_place(place, FOLDER)
+        for name, read_status in entries.items():
+            path = os.path.join(place.folder, FOLDER, name)
+            limit = _seconds_to_keep(place, name, used, entries)
             with contextlib.suppress(OSError):
-                if limit is not None and now - entry.stat().st_mtime > limit:
-                    os.unlink(entry.path)
+                if limit is not None and read_status().age_seconds > limit:
+                    files.delete(path)
+    if place.is_of_objects:
+        return
     for former in _FORMER:
         with contextlib.suppress(OSError):
-            os.unlink(os.path.join(place.folder, former))
+            files.delete(os.path.join(place.folder, former))
 
 
-def _seconds_to_keep(place: Place, entry: os.DirEntry[str], used: Collection[str]) -> float | None:
-    """Return for how long a file of the store is kept since it was written; None if it is needed."""
-    name, extension = os.path.splitext(entry.name)
-    if entry.name.startswith(TEMPORARY):
+def _seconds_to_keep(place: Place, file: str, used: Collection[str], entries: Entries) -> float | None:
+    """Return for how long a file of the store is kept since it was written or dated; None if it is needed."""
+    name, extension = os.path.splitext(file)
+    if file.startswith(TEMPORARY):
         return _UNUSED_SECONDS
+    if extension == DATED:
+        return None if name in entries else _UNUSED_SECONDS
     if extension == FOOTERS:
         return None if name in used else _UNUSED_SECONDS
     if extension == BLOCKS:
         pack = name.partition("-")[0]
-        if not os.path.exists(footer_path(place, pack)):
+        if f"{pack}{FOOTERS}" not in entries:
             return 0
-        return None if entry.path == block_path(place, pack) else _FOREIGN_SECONDS
+        return None if file == os.path.basename(block_path(place, pack)) else _FOREIGN_SECONDS
     return None

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 
 from pruning.errors import DamagedMetadataWarning, InputError
 from pruning.metadata.files.listing import Listing
-from pruning.metadata.files.places import Place, file_stamp, places_of, write_shared
+from pruning.metadata.files.places import Place, access_of, file_stamp, places_of, write_shared
 from pruning.metadata.store.contents import block_pieces, blocks_in, count_blocks, footers_in
 from pruning.metadata.store.log import FOLDER, NO_VERSION, Version, newest_version
 from pruning.metadata.store.packs import Damaged, Missing, open_pack
@@ -116,9 +116,12 @@ def large_packs(store: Store, listing: Listing) -> list[PackToSearch] | None:
             names = {str(row): file for row, file in files.items() if file not in done}
             path = block_path(part.place, pack)
             try:
-                if not os.path.exists(path):
+                try:
+                    opened_pack = open_pack(path)
+                except Missing:
                     _blocks_of(part.place, pack, ())
-                blocks += count_blocks(open_pack(path))
+                    opened_pack = open_pack(path)
+                blocks += count_blocks(opened_pack)
             except Damaged:
                 return None
             packs.append(PackToSearch(path, names))
@@ -210,7 +213,7 @@ def _blocks_of(place: Place, pack: str, columns: Collection[str] | None) -> list
         footers = footers_in(open_pack(footer_path(place, pack)))
     result = shards_of_footers((str(row), footer) for row, footer in enumerate(footers))
     with contextlib.suppress(OSError):
-        mode = os.stat(footer_path(place, pack)).st_mode
+        mode = access_of(place, footer_path(place, pack))
         write_shared(place, path, block_pieces(result.shards), mode)
     return result.shards
 
