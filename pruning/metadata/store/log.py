@@ -167,7 +167,7 @@ def commit(place: Place, before: Version, change: Change, mode: int) -> Version 
         return None
     # Others may have written this version long ago, and deleted it after whole histories that followed. Then
     # readers pass it over, and the change must be made again from the newest version.
-    if max(_versions(place)) > number and newest_version(place).base > number:
+    if max(_versions(place), default=0) > number and newest_version(place).base > number:
         return None
     if whole:
         _delete_versions(place, before.base)

@@ -11,13 +11,16 @@ import shutil
 import tempfile
 import uuid
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from fsspec.implementations.memory import MemoryFileSystem
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -30,6 +33,7 @@ from hypothesis.stateful import (
 )
 
 from pruning.errors import DamagedMetadataWarning
+from pruning.metadata.files import places
 from pruning.metadata.files.listing import ListedFile, Listing
 from pruning.metadata.footers.footer import read_footer_bytes
 from pruning.metadata.store import history, log, packs, recording, store
@@ -47,8 +51,9 @@ LIMITS = (
     (history, "COMPLETE_LOOKS_MAX", 6),
 )
 HOUR_SECONDS = 3_700
-# The calls by which a store changes files; a crash comes before or after one of them.
-WRITES = ("link", "replace", "unlink", "mkdir", "utime", "chmod", "fdopen")
+# The calls by which a store changes files, or objects; a crash comes before or after one of them.
+WRITES = tuple((os, name) for name in ("link", "replace", "unlink", "mkdir", "utime", "chmod", "fdopen"))
+OBJECT_WRITES = ((MemoryFileSystem, "pipe_file"), (MemoryFileSystem, "rm_file"))
 
 
 class Crash(BaseException):
@@ -89,6 +94,8 @@ def footers() -> tuple[bytes, ...]:
 
 class World(RuleBasedStateMachine):
     """A directory of files, and what looks at it have seen."""
+
+    writes: tuple[tuple[Any, str], ...] = WRITES
 
     @initialize()
     def begin(self) -> None:
@@ -264,25 +271,25 @@ class World(RuleBasedStateMachine):
     @rule(write=st.integers(0, 24), after=st.booleans())
     def look_and_crash(self, write: int, after: bool) -> None:
         look = self.start(self.files, whole=True)
-        with contextlib.suppress(Crash), crash_at(write, after=after):
+        with contextlib.suppress(Crash), crash_at(self.writes, write, after=after):
             recording.record_look(look.store, look.listing, look.read, complete=True)
         forget()
 
     @rule(data=st.data(), size=st.integers(0, 200))
     def damage_pack(self, data: st.DataObject, size: int) -> None:
         """Cut a file of blocks or footers short."""
-        paths = sorted(Path(self.folder).glob(".skipproof/_store/*.*s"))
+        paths = [path for path in self.kept_paths() if path.endswith((".footers", ".blocks"))]
         if paths:
-            os.truncate(data.draw(st.sampled_from(paths)), size)
+            self.cut(data.draw(st.sampled_from(paths)), size)
             self.damage_count += 1
             forget()
 
     @rule(size=st.integers(0, 60))
     def damage_log(self, size: int) -> None:
         """The history may begin anew, but what it says afterwards must be so."""
-        versions = sorted(Path(self.folder).glob(".skipproof/_store/v*"))
+        versions = [path for path in self.kept_paths() if path.rpartition("/")[2].startswith("v")]
         if versions:
-            os.truncate(versions[-1], size)
+            self.cut(versions[-1], size)
             self.complete_us = ()
             self.damage_count += 1
             forget()
@@ -290,9 +297,21 @@ class World(RuleBasedStateMachine):
     @rule()
     def wait_an_hour(self) -> None:
         """Unneeded files may be deleted."""
-        for path in Path(self.folder).glob(".skipproof/_store/*"):
-            seconds = path.stat().st_mtime - HOUR_SECONDS
-            os.utime(path, (seconds, seconds))
+        for path in self.kept_paths():
+            self.make_older(path)
+
+    def kept_paths(self) -> list[str]:
+        """Return the paths of the files of the store."""
+        return sorted(map(str, Path(self.folder).glob(".skipproof/_store/*")))
+
+    def cut(self, path: str, size: int) -> None:
+        """Cut a file of the store short."""
+        os.truncate(path, size)
+
+    def make_older(self, path: str) -> None:
+        """Make a file of the store an hour older."""
+        seconds = os.stat(path).st_mtime - HOUR_SECONDS
+        os.utime(path, (seconds, seconds))
 
     def history(self) -> history.History:
         return store.open_store(self.listing(self.files)).version.history
@@ -335,6 +354,36 @@ class World(RuleBasedStateMachine):
             assert first <= time
 
 
+class ObjectWorld(World):
+    """A directory of files beside which nothing may be written; its store is in memory."""
+
+    writes = OBJECT_WRITES
+
+    @initialize()
+    def begin(self) -> None:
+        super().begin()
+        root = f"memory:/{self.folder}"
+        self.undo.enter_context(patch.dict(os.environ, {places.ENVIRONMENT: root}))
+        self.undo.enter_context(
+            patch.object(places.Place, "is_writable", lambda place: not place.is_beside_data)
+        )
+
+    def teardown(self) -> None:
+        for path in self.kept_paths():
+            del MemoryFileSystem.store[path]
+        super().teardown()
+
+    def kept_paths(self) -> list[str]:
+        return sorted(path for path in MemoryFileSystem.store if path.startswith(f"{self.folder}/"))
+
+    def cut(self, path: str, size: int) -> None:
+        system = MemoryFileSystem()
+        system.pipe_file(path, system.cat_file(path)[:size])
+
+    def make_older(self, path: str) -> None:
+        MemoryFileSystem.store[path].created -= timedelta(seconds=HOUR_SECONDS)
+
+
 def forget() -> None:
     """Forget what is in memory, as another process does not have it."""
     for remembered in (log._load, store._open_place, store._with_others, packs._open_once):
@@ -342,12 +391,18 @@ def forget() -> None:
 
 
 @contextlib.contextmanager
-def crash_at(number: int, *, after: bool) -> Iterator[None]:
-    """End the process before or after the call with this number that changes files; later calls fail, too."""
+def crash_at(writes: Iterable[tuple[Any, str]], number: int, *, after: bool) -> Iterator[None]:
+    """End the process before or after the call with this number that changes files; later calls fail, too.
+
+    Args:
+        writes: The functions that change files, by their owners and names.
+        number: The number of the call, from 0 on.
+        after: Whether the process ends after the call.
+    """
     calls = 0
 
-    def counting(name: str) -> object:
-        original = getattr(os, name)
+    def counting(owner: Any, name: str) -> object:
+        original = getattr(owner, name)
 
         def call(*arguments: object, **options: object) -> object:
             nonlocal calls
@@ -362,8 +417,8 @@ def crash_at(number: int, *, after: bool) -> Iterator[None]:
         return call
 
     with contextlib.ExitStack() as patches:
-        for name in WRITES:
-            patches.enter_context(patch.object(os, name, counting(name)))
+        for owner, name in writes:
+            patches.enter_context(patch.object(owner, name, counting(owner, name)))
         yield
 
 
