@@ -6,7 +6,7 @@ from typing import Any
 from mutants.replacements import Replacement
 from pruning.metadata.files import object_stores
 from pruning.metadata.files.object_stores import Status
-from pruning.metadata.store import packs
+from pruning.metadata.store import packs, recording
 
 
 def _write_unconditionally(objects: Any, path: str, data: bytes) -> None:
@@ -37,6 +37,9 @@ MUTANTS: Mapping[str, Replacement] = {
     "a version whose answer was lost is another writer's": Replacement(
         object_stores._Objects, "_create", _create_once
     ),
+    "packs that a version may name are deleted": Replacement(
+        recording, "_no_version_has", lambda place, is_decided: True
+    ),
     "a listing outlives what is written": Replacement(object_stores, "_forget_listings", lambda: None),
     "what a store does not give is damaged": Replacement(packs, "Unreachable", packs.Damaged),
     "ages are by the clock of this machine": Replacement(
@@ -44,6 +47,9 @@ MUTANTS: Mapping[str, Replacement] = {
     ),
     "an object that is dated anew is as old as before": Replacement(
         object_stores, "_object_statuses", _age_since_writing
+    ),
+    "an object is opened once, whatever it has become": Replacement(
+        packs.Pack, "sections", packs.Pack._sections
     ),
     "a store of any scheme refuses": Replacement(
         object_stores, "_REFUSING_SCHEMES", frozenset({"memory", "plain"})

@@ -192,12 +192,20 @@ class _Objects:
                 self._create(path, data)
 
     def _create(self, path: str, data: bytes) -> None:
+        """Write an object that must not exist; no error is certain to mean that it was not written.
+
+        Where an answer is lost, the client may ask again, and be refused because of its first request. To
+        two writers at once, a store may say that they are in conflict. So what is there decides.
+        """
         try:
             self._system.pipe_file(path, data, mode="create")
-        except FileExistsError:
-            # Where an answer is lost, the client asks again, and finds what its first request has written.
-            if self._system.cat_file(path, start=0) != data:
-                raise
+        except Exception as error:
+            try:
+                written = self._system.cat_file(path, start=0)
+            except FileNotFoundError:
+                raise error from None
+            if written != data:
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path) from error
 
     def _rename_to(self, path: str, data: bytes, *, replaces: bool) -> None:
         """Write an object under another name and then rename it; meanwhile, another writer may write it."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pruning.metadata.files.listing import Listing
-from pruning.metadata.files.object_stores import files_at
+from pruning.metadata.files.object_stores import Entries, files_at
 from pruning.metadata.files.places import (
     Place,
     common_mode,
@@ -147,7 +147,14 @@ def tidy_measured(place: Place, *, damaged: bool = False) -> None:
     """
     if not place.is_local:
         return
-    for name in pack_names(place):
+    with contextlib.suppress(OSError):
+        _tidy(place, list_place(place, FOLDER), damaged=damaged)
+
+
+def _tidy(place: Place, entries: Entries, *, damaged: bool) -> None:
+    for name, read_status in entries.items():
+        if not name.endswith(MEASURED):
+            continue
         path = pack_path(place, name)
         with contextlib.suppress(OSError):
             try:
@@ -165,5 +172,5 @@ def tidy_measured(place: Place, *, damaged: bool = False) -> None:
             alive = [file for file in files_of(pack) if place.stamp(file.path) == file.stamp]
             if alive:
                 limit_access(place, path, common_mode(place.mode(file.path) or 0 for file in alive))
-            elif list_place(place, FOLDER)[name]().age_seconds > _UNUSED_SECONDS:
+            elif read_status().age_seconds > _UNUSED_SECONDS:
                 files_at(path).delete(path)

@@ -12,12 +12,14 @@ import contextlib
 import os
 import time
 import uuid
+import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from pruning.errors import UnkeptMetadataWarning
 from pruning.metadata.files.listing import Listing
-from pruning.metadata.files.object_stores import DATED, TEMPORARY, Entries, files_at
+from pruning.metadata.files.object_stores import DATED, TEMPORARY, Entries, files_at, reason
 from pruning.metadata.files.places import (
     FileStamp,
     Place,
@@ -80,7 +82,7 @@ class _Look:
 def record_look(
     store: Store, listing: Listing, read: ReadResult, *, kept: Collection[str] = (), complete: bool
 ) -> None:
-    """Keep what was read, and what the listing says about files that are gone; do nothing if that fails.
+    """Keep what was read, and what the listing says about files that are gone; go on if that fails.
 
     Args:
         store: The store.
@@ -88,6 +90,8 @@ def record_look(
         read: What was read of them.
         kept: Files that were read although their metadata is kept.
         complete: Whether the listing has all data files of its directory.
+    Warns:
+        UnkeptMetadataWarning: that fails in an object store, of which nothing else would tell.
     """
     place = store.place
     if place is None or store.version.foreign or not (complete or read.footers):
@@ -95,23 +99,35 @@ def record_look(
     look = _look(place, listing, read, kept, complete=complete and place.directory == listing.parent)
     if not look.footers and not look.complete:
         return
-    version = store.version
+    try:
+        _record(place, store.version, look)
+    except OSError as error:
+        if place.is_of_objects:
+            sentence = f"{place.folder}: metadata cannot be kept there ({reason(error)})"
+            warnings.warn(sentence, UnkeptMetadataWarning, stacklevel=2)
+
+
+def _record(place: Place, version: Version, look: _Look) -> None:
+    """Commit a look, after what other writers commit meanwhile.
+
+    Raises:
+        OSError: something cannot be written.
+    """
     # A damaged pack's files were read although the history has them.
     fresh = set(look.footers)
-    with contextlib.suppress(OSError):
-        for _ in range(_TRIES):
-            if is_late(version.history, look.looked_us):
-                look = _look_again(place, version.history, look, fresh)
-                fresh &= set(look.footers)
-            if version.foreign or not _tells_something(version.history, look, fresh):
-                return
-            committed = _commit_look(place, version, look, fresh)
-            if committed is not None:
-                _delete_unused(place, committed)
-                tidy_measured(place)
-                return
-            version = newest_version(place)
-            fresh = {path for path in look.footers if not _has(version.history, path, look.stamps[path])}
+    for _ in range(_TRIES):
+        if is_late(version.history, look.looked_us):
+            look = _look_again(place, version.history, look, fresh)
+            fresh &= set(look.footers)
+        if version.foreign or not _tells_something(version.history, look, fresh):
+            return
+        committed = _commit_look(place, version, look, fresh)
+        if committed is not None:
+            _delete_unused(place, committed)
+            tidy_measured(place)
+            return
+        version = newest_version(place)
+        fresh = {path for path in look.footers if not _has(version.history, path, look.stamps[path])}
 
 
 def _look(
@@ -212,12 +228,22 @@ def _commit_look(place: Place, version: Version, look: _Look, fresh: Collection[
         committed = commit(place, version, change, common_mode(by_pack.values()))
         is_decided = True
     finally:
-        # If it is the answer of an object store that was lost, there may be a version that names them.
-        if committed is None and (is_decided or not place.is_of_objects):
+        if committed is None and _no_version_has(place, is_decided=is_decided):
             _delete_packs(place, {file.pack for file in added})
     if committed is not None:
         _mark_unused(place, sorted({file.pack for file in history.files.values()} - set(by_pack)))
     return committed
+
+
+def _no_version_has(place: Place, *, is_decided: bool) -> bool:
+    """Tell whether it is certain that no version names packs of which none was committed.
+
+    Args:
+        place: Where the packs are.
+        is_decided: Whether another writer was faster; if not, something failed. It may be the answer of an
+            object store that was lost, and then there is a version that names them.
+    """
+    return is_decided or not place.is_of_objects
 
 
 def _delete_packs(place: Place, packs: Iterable[str]) -> None:

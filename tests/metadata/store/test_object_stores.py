@@ -21,7 +21,7 @@ from pyarrow import fs
 
 import pruning
 from mutants.object_stores import MUTANTS
-from pruning.errors import DamagedMetadataWarning, InputError
+from pruning.errors import DamagedMetadataWarning, InputError, UnkeptMetadataWarning
 from pruning.metadata.backfill import measured_files
 from pruning.metadata.files import object_stores, places
 from pruning.metadata.files.listing import list_files
@@ -31,7 +31,8 @@ from pruning.metadata.index import child_processes, indexed_files
 from pruning.metadata.store import log
 from pruning.metadata.store.history import Change
 from pruning.metadata.store.log import Version, commit, newest_version
-from pruning.metadata.store.store import kept_shards, large_packs, open_store
+from pruning.metadata.store.packs import Damaged, open_pack, pack_pieces
+from pruning.metadata.store.store import large_packs, open_store
 from skipproof.commands.describing import describe
 from tools.counting_stores import Request, Store, operations, s3_store
 
@@ -254,33 +255,59 @@ def test_a_crash_at_any_write_leaves_the_version_before(table: Path) -> None:
     assert outcomes == {(True, 1), (True, FILES), (False, FILES)}
 
 
+@pytest.mark.parametrize(
+    ("error", "is_read"),
+    [(FileExistsError(), True), (OSError("a conflict"), True), (ValueError("no answer"), False)],
+)
 def test_a_version_whose_answer_was_lost_is_the_writers_own(
-    table: Path, monkeypatch: pytest.MonkeyPatch
+    table: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, is_read: bool
 ) -> None:
-    """The client asks again, and is refused; or it gives up. In either case the version's packs stay."""
-    real = MemoryFileSystem.pipe_file
-    for error in (FileExistsError(), OSError("no answer")):
+    """The client asks again and is refused, or it gives up; what is there decides. The packs stay."""
+    _check_lost_answer(table, monkeypatch, error, is_read=is_read)
 
-        def lose_answer(
-            system: Any, path: str, data: bytes, mode: str = "overwrite", error: Any = error
-        ) -> None:
-            real(system, path, data, mode=mode)
-            if mode == "create":
-                raise error
 
-        write(table / "added.parquet", 7)
-        pruning.collect(table / "0.parquet")
-        with monkeypatch.context() as patch:
-            patch.setattr(MemoryFileSystem, "pipe_file", lose_answer)
-            pruning.collect(table)
-        forget()
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            assert minima(pruning.collect(table)) == [0, 1, 2, 7]
-        packs = {file.pack for file in newest(table).history.files.values()}
-        assert packs == {Path(path).name.partition(".")[0] for path in kept_paths(".footers")}
-        MemoryFileSystem.store.clear()
-        forget()
+def _check_lost_answer(
+    table: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, *, is_read: bool
+) -> None:
+    pruning.collect(table / "0.parquet")
+    create, read = MemoryFileSystem.pipe_file, MemoryFileSystem.cat_file
+    lost: list[str] = []
+
+    def lose_answer(system: Any, path: str, data: bytes, mode: str = "overwrite") -> None:
+        create(system, path, data, mode=mode)
+        if mode == "create":
+            lost.append(path)
+            raise error
+
+    def fail_afterwards(system: Any, path: str, **options: Any) -> bytes:
+        if lost and not is_read:
+            raise error
+        return bytes(read(system, path, **options))
+
+    with monkeypatch.context() as patch, warnings.catch_warnings(record=True) as caught:
+        patch.setattr(MemoryFileSystem, "pipe_file", lose_answer)
+        patch.setattr(MemoryFileSystem, "cat_file", fail_afterwards)
+        warnings.simplefilter("always")
+        pruning.collect(table)
+    assert len(lost) == 1
+    assert [warning.category for warning in caught] == [UnkeptMetadataWarning] * (not is_read)
+    forget()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert minima(pruning.collect(table)) == [0, 1, 2]
+    packs = {file.pack for file in newest(table).history.files.values()}
+    assert packs == {Path(path).name.partition(".")[0] for path in kept_paths(".footers")}
+    assert newest(table).number == 2
+
+
+def test_a_folder_that_cannot_be_written_is_said(lake: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no such bucket."""
+    monkeypatch.setenv(places.ENVIRONMENT, "s3://none/kept")
+    with pytest.warns(
+        UnkeptMetadataWarning,
+        match=r"s3://none/kept/\w+: metadata cannot be kept there \(The specified bucket",
+    ):
+        assert minima(pruning.collect(lake.uri("t"))) == [0, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -305,21 +332,26 @@ def test_a_damaged_object_is_made_again_and_said_so(table: Path, ending: str, se
         assert pruning.collect(table).equals(first)
 
 
-def test_an_object_that_is_damaged_while_it_is_open_is_opened_anew(table: Path) -> None:
-    """It is remembered by its name alone."""
-    for number in range(FILES):
-        pq.write_table(pa.table({"x": range(9)}), table / f"{number}.parquet", row_group_size=1)
-    (table / "wide.parquet").parent.mkdir(exist_ok=True)
-    pq.write_table(pa.table({f"c{number}": range(2_000) for number in range(40)}), table / "wide.parquet")
-    first = pruning.collect(table)
-    pruning.collect(table)
-    (path,) = kept_paths(".blocks")
-    content = MemoryFileSystem().cat_file(path)
-    assert len(content) > 1_000
-    MemoryFileSystem().pipe_file(path, content[:-1])
-    store = open_store(list_files(table))
-    kept_shards(store, list_files(table))
-    assert pruning.collect(table).equals(first)
+def test_an_object_that_is_written_again_is_opened_again(table: Path) -> None:
+    """It is remembered by its URL alone, and digests tell that it is another one."""
+    url = f"{ROOT}/pack"
+    contents = [bytes(99_000), os.urandom(99_000)]
+    for content in contents:
+        MemoryFileSystem().pipe_file(url, b"".join(pack_pieces({}, {"x": content, "y": os.urandom(99_000)})))
+        if content is contents[1]:
+            with pytest.raises(Damaged, match="is not as it was written"):
+                open_pack(url).sections(["x"])
+        assert open_pack(url).sections(["x"]) == [content]
+
+
+def test_the_directory_of_a_pack_of_many_sections_is_read_whole(table: Path) -> None:
+    """It is longer than the end that is read first."""
+    sections = {f"{number:09}": os.urandom(9) for number in range(4_000)}
+    content = b"".join(pack_pieces({}, sections))
+    MemoryFileSystem().pipe_file(f"{ROOT}/pack", content)
+    pack = open_pack(f"{ROOT}/pack")
+    assert pack.size_bytes == len(content)
+    assert pack.sections(list(sections)) == list(sections.values())
 
 
 def test_a_store_that_cannot_be_asked_is_neither_used_nor_written(
@@ -482,7 +514,10 @@ def test_a_mutant_of_object_stores_is_found_out(
             test_of_two_writers_of_a_version_in_memory_one_is_refused, table
         ),
         "a version whose answer was lost is another writer's": partial(
-            test_a_version_whose_answer_was_lost_is_the_writers_own, table, monkeypatch
+            _check_lost_answer, table, monkeypatch, FileExistsError(), is_read=True
+        ),
+        "packs that a version may name are deleted": partial(
+            _check_lost_answer, table, monkeypatch, ValueError("no answer"), is_read=False
         ),
         "a listing outlives what is written": partial(
             test_a_listing_is_asked_for_once_until_something_is_written, table, monkeypatch
@@ -496,10 +531,13 @@ def test_a_mutant_of_object_stores_is_found_out(
         "an object that is dated anew is as old as before": partial(
             test_what_no_version_needs_is_deleted_an_hour_later, table, monkeypatch
         ),
+        "an object is opened once, whatever it has become": partial(
+            test_an_object_that_is_written_again_is_opened_again, table
+        ),
         "a store of any scheme refuses": partial(
             test_a_file_system_without_conditions_has_one_writer, table, monkeypatch
         ),
     }
     monkeypatch.setattr(*MUTANTS[name])
-    with pytest.raises((AssertionError, DamagedMetadataWarning)):
+    with pytest.raises((AssertionError, DamagedMetadataWarning, Damaged)):
         checks[name]()
