@@ -34,24 +34,27 @@ MUTANTS: Mapping[str, Replacement] = {
     "a version is written without the condition": Replacement(
         object_stores._Objects, "_create", _write_unconditionally
     ),
-    "a version whose answer was lost is another writer's": Replacement(
-        object_stores._Objects, "_create", _create_once
-    ),
-    "packs that a version may name are deleted": Replacement(
-        recording, "_no_version_has", lambda place, is_decided: True
-    ),
     "a listing outlives what is written": Replacement(object_stores, "_forget_listings", lambda: None),
-    "what a store does not give is damaged": Replacement(packs, "Unreachable", packs.Damaged),
     "ages are by the clock of this machine": Replacement(
         object_stores, "_object_statuses", _age_by_this_machine
     ),
     "an object that is dated anew is as old as before": Replacement(
         object_stores, "_object_statuses", _age_since_writing
     ),
-    "an object is opened once, whatever it has become": Replacement(
-        packs.Pack, "sections", packs.Pack._sections
-    ),
     "a store of any scheme refuses": Replacement(
         object_stores, "_REFUSING_SCHEMES", frozenset({"memory", "plain"})
+    ),
+}
+# These take a failure of a store for something else.
+FAILURE_MUTANTS: Mapping[str, Replacement] = {
+    "a version whose answer was lost is another writer's": Replacement(
+        object_stores._Objects, "_create", _create_once
+    ),
+    "packs that a version may name are deleted": Replacement(
+        recording, "_no_version_has", lambda place, is_decided: True
+    ),
+    "what a store does not give is damaged": Replacement(packs, "Unreachable", packs.Damaged),
+    "an object is opened once, whatever it has become": Replacement(
+        packs.Pack, "sections", packs.Pack._sections
     ),
 }

@@ -13,14 +13,12 @@ import uuid
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from fsspec.implementations.memory import MemoryFileSystem
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -33,7 +31,6 @@ from hypothesis.stateful import (
 )
 
 from pruning.errors import DamagedMetadataWarning
-from pruning.metadata.files import places
 from pruning.metadata.files.listing import ListedFile, Listing
 from pruning.metadata.footers.footer import read_footer_bytes
 from pruning.metadata.store import history, log, packs, recording, store
@@ -51,9 +48,8 @@ LIMITS = (
     (history, "COMPLETE_LOOKS_MAX", 6),
 )
 HOUR_SECONDS = 3_700
-# The calls by which a store changes files, or objects; a crash comes before or after one of them.
+# The calls by which a store changes files; a crash comes before or after one of them.
 WRITES = tuple((os, name) for name in ("link", "replace", "unlink", "mkdir", "utime", "chmod", "fdopen"))
-OBJECT_WRITES = ((MemoryFileSystem, "pipe_file"), (MemoryFileSystem, "rm_file"))
 
 
 class Crash(BaseException):
@@ -352,36 +348,6 @@ class World(RuleBasedStateMachine):
         if set(said.items()) <= {(name, seen.stamp) for name, seen in self.files.items()}:
             assert first is not None
             assert first <= time
-
-
-class ObjectWorld(World):
-    """A directory of files beside which nothing may be written; its store is in memory."""
-
-    writes = OBJECT_WRITES
-
-    @initialize()
-    def begin(self) -> None:
-        super().begin()
-        root = f"memory:/{self.folder}"
-        self.undo.enter_context(patch.dict(os.environ, {places.ENVIRONMENT: root}))
-        self.undo.enter_context(
-            patch.object(places.Place, "is_writable", lambda place: not place.is_beside_data)
-        )
-
-    def teardown(self) -> None:
-        for path in self.kept_paths():
-            del MemoryFileSystem.store[path]
-        super().teardown()
-
-    def kept_paths(self) -> list[str]:
-        return sorted(path for path in MemoryFileSystem.store if path.startswith(f"{self.folder}/"))
-
-    def cut(self, path: str, size: int) -> None:
-        system = MemoryFileSystem()
-        system.pipe_file(path, system.cat_file(path)[:size])
-
-    def make_older(self, path: str) -> None:
-        MemoryFileSystem.store[path].created -= timedelta(seconds=HOUR_SECONDS)
 
 
 def forget() -> None:

@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from budget import examples, unshrunk
 from hypothesis import settings
-from lake_world import ObjectWorld, World, run_world
+from lake_world import World, run_world
+from object_world import ObjectWorld
 
 import pruning
 from mutants.block_stores import MUTANTS
