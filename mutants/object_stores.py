@@ -1,5 +1,6 @@
 """Ways to keep metadata in an object store that are wrong in one way each."""
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,7 +19,7 @@ def _create_once(objects: Any, path: str, data: bytes) -> None:
 
 
 def _age_by_this_machine(infos: Mapping[str, Any]) -> dict[str, Status]:
-    statuses = _STATUSES({**infos, "now": {"created": object_stores.time.time(), "size": 0}})
+    statuses = _STATUSES({**infos, "now": {"created": time.time(), "size": 0}})
     return {name: status for name, status in statuses.items() if name != "now"}
 
 

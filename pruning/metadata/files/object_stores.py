@@ -150,12 +150,12 @@ class _Objects:
             except FileNotFoundError:
                 return {}
         # The file system's names have no scheme, and some begin with a slash.
-        root = self.root(folder)
+        root = self._root(folder)
         return {
             name.removeprefix(root): info for name, info in sorted(infos.items()) if name.startswith(root)
         }
 
-    def root(self, folder: str) -> str:
+    def _root(self, folder: str) -> str:
         """Return how the file system names a folder, with a slash at the end."""
         import fsspec
 

@@ -375,6 +375,7 @@ def _seconds_to_keep(place: Place, file: str, used: Collection[str], entries: En
     if extension == BLOCKS:
         pack = name.partition("-")[0]
         if f"{pack}{FOOTERS}" not in entries:
-            return 0
+            # Another writer may have written both while the folder was listed.
+            return _UNUSED_SECONDS
         return None if file == os.path.basename(block_path(place, pack)) else _FOREIGN_SECONDS
     return None
