@@ -15,3 +15,7 @@ class SkippedFileWarning(UserWarning):
 
 class DamagedMetadataWarning(UserWarning):
     """Kept metadata cannot be read; it was not used, and footers were read again if necessary."""
+
+
+class UnkeptMetadataWarning(UserWarning):
+    """Metadata could not be kept in an object store; the answer is right, and the next call reads again."""

@@ -8,6 +8,7 @@ import pyarrow as pa
 from pruning.arguments import check_texts, describe_value
 from pruning.errors import InputError
 from pruning.metadata.files.listing import Paths
+from pruning.metadata.files.object_stores import listing_once
 from pruning.metadata.store import collecting, system_table
 from pruning.metadata.table.partial import top_columns
 from pruning.metadata.table.reading import SessionFiles
@@ -61,15 +62,17 @@ def collect(
     if columns is not None:
         check_texts("columns", columns)
     wanted = None if columns is None else frozenset(columns)
-    metadata = collecting.collect(
-        paths,
-        spark=spark,
-        session=_session_files(spark),
-        choose_columns=lambda: wanted,
-        cache=cache,
-        verify=verify,
-        as_of=as_of,
-    )
+    session = _session_files(spark)
+    with listing_once():
+        metadata = collecting.collect(
+            paths,
+            spark=spark,
+            session=session,
+            choose_columns=lambda: wanted,
+            cache=cache,
+            verify=verify,
+            as_of=as_of,
+        )
     missing = sorted((wanted or frozenset()) - top_columns(metadata))
     if missing:
         raise InputError(
@@ -103,7 +106,9 @@ def blocks(
         >>> table.select(["row_group", "column", "min", "max", "null_count"]).to_pylist()[1]
         {'row_group': 1, 'column': 'x', 'min': '8', 'max': '9', 'null_count': 0}
     """
-    return system_table.blocks(paths, session=_session_files(spark), columns=columns, as_of=as_of)
+    session = _session_files(spark)
+    with listing_once():
+        return system_table.blocks(paths, session=session, columns=columns, as_of=as_of)
 
 
 def _session_files(spark: Any) -> SessionFiles | None:

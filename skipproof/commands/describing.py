@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from pruning.errors import InputError
 from pruning.metadata.files.listing import list_files
+from pruning.metadata.files.places import single_writer_notes
 from pruning.metadata.files.table_formats import table_format_notes
 from pruning.metadata.footers.chunk_facts import ranges
 from pruning.metadata.footers.footer import Footer, read_footer
@@ -106,7 +107,8 @@ def describe(path: str, *, verified: bool = False) -> Description:
     Raises:
         InputError: there are no files, or not one of them can be read.
     """
-    files = [listed.file for listed in list_files(path).files]
+    listing = list_files(path)
+    files = [listed.file for listed in listing.files]
     with ThreadPoolExecutor(_THREADS) as pool:
         answers = dict(zip(files, pool.map(_read_footer_or_error, files), strict=True))
     footers = {file: answer for file, answer in answers.items() if isinstance(answer, Footer)}
@@ -114,7 +116,9 @@ def describe(path: str, *, verified: bool = False) -> Description:
     if not footers:
         raise InputError(unreadable[0])
     description = _description(path, footers, unreadable)
-    description = replace(description, notes=table_format_notes([path], files))
+    description = replace(
+        description, notes=(*table_format_notes([path], files), *single_writer_notes(listing))
+    )
     return replace(description, checked=tuple(verify(list(footers)))) if verified else description
 
 

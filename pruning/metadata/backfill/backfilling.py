@@ -14,6 +14,7 @@ from pruning.arguments import check_texts
 from pruning.errors import InputError
 from pruning.metadata.backfill.measured_files import measure_files
 from pruning.metadata.files.listing import ListedFile, Listing, Paths, list_files, listings_by_place
+from pruning.metadata.files.object_stores import reason
 from pruning.metadata.files.places import Place, make_folder, places_of
 from pruning.metadata.index.block_values import indexable_names
 from pruning.metadata.index.child_processes import file_batches, read_in_processes
@@ -311,7 +312,7 @@ def _kept_files(
 
 def _unwritable(place: Place, error: OSError) -> InputError:
     return InputError(
-        f"{place.folder}: statistics cannot be kept there ({error.strerror}); "
+        f"{place.folder}: statistics cannot be kept there ({reason(error)}); "
         "see that the directory can be written"
     )
 

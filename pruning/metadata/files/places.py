@@ -1,14 +1,16 @@
 """The places where metadata about data files is kept, and who may read what is kept there.
 
 A place is the hidden directory beside the data. If the environment variable `SKIPPROOF_METADATA` names a
-local directory, the places of data that is not local, or beside which nothing may be written, are below it.
+local directory, or a folder of an object store by a URL (`pruning.metadata.files.object_stores`), the places
+of data that is not local, or beside which nothing may be written, are below it.
 
 Files of one partition, below a directory named `name=value`, are also looked up in the table's place, and
 kept there if it exists and can be written. The root of a local file system has no place.
 
 What is kept has the modes and the group of its directory, so that other readers of the data can use it, but
 only those who may read all the files that it describes. Anyone who may write beside the data may write
-false metadata there, just as they may write false data.
+false metadata there, just as they may write false data. Objects have no modes: whoever may read the folder
+of an object store may read what is kept there of any data.
 """
 
 import contextlib
@@ -24,13 +26,12 @@ from operator import and_
 
 from pruning.metadata.files.listing import ListedFile, Listing
 from pruning.metadata.files.locations import CACHE_DIRECTORY, is_uri
+from pruning.metadata.files.object_stores import TEMPORARY, Entries, checked_root, files_at, objects_at
 
 ENVIRONMENT = "SKIPPROOF_METADATA"
 # So much of the digest of a directory's path names its folder below the directory that the user names.
 _DIGEST_CHARACTERS = 32
 _SECOND_NS = 1_000_000_000
-# The names of files that are being written begin so.
-TEMPORARY = "_writing-"
 _ANYTHING, _NOT_EXECUTED = 0o7777, 0o666
 
 # The size in bytes and the modification time in ns of a file; with its path, its identity.
@@ -39,7 +40,7 @@ FileStamp = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A directory of data, local or a URI without escapes, and the local folder of what is kept of it."""
+    """A directory of data, local or a URI without escapes, and the path or URL of what is kept of it."""
 
     directory: str
     folder: str
@@ -54,8 +55,15 @@ class Place:
         """True if the folder is in the directory."""
         return self.folder == os.path.join(self.directory, CACHE_DIRECTORY)
 
+    @property
+    def is_of_objects(self) -> bool:
+        """True if the folder is in an object store."""
+        return is_uri(self.folder)
+
     def is_writable(self) -> bool:
-        """Tell whether something may be written here."""
+        """Tell whether something may be written here; an object store tells only when it is written to."""
+        if self.is_of_objects:
+            return True
         if os.path.isdir(self.folder):
             return os.access(self.folder, os.W_OK | os.X_OK)
         return not self.is_beside_data or os.access(self.directory, os.W_OK | os.X_OK)
@@ -107,7 +115,12 @@ def places_of(listing: Listing) -> list[Place]:
     if directory is None or os.path.dirname(directory) == directory:
         return []
     places = places_of_directory(directory)
-    return sorted(places, key=Place.is_writable, reverse=True) if len(places) > 1 else places
+    if len(places) > 1:
+        places.sort(key=Place.is_writable, reverse=True)
+        if not places[0].is_of_objects:
+            # What may be kept beside the data needs no requests.
+            places = [place for place in places if not place.is_of_objects]
+    return places
 
 
 def places_of_directory(directory: str) -> list[Place]:
@@ -129,7 +142,26 @@ def _named_places(directory: str) -> list[Place]:
     if not root:
         return []
     digest = hashlib.sha256(directory.encode("utf-8", "surrogateescape")).hexdigest()[:_DIGEST_CHARACTERS]
-    return [Place(directory, os.path.join(os.path.abspath(root), digest))]
+    return [Place(directory, os.path.join(checked_root(ENVIRONMENT, root), digest))]
+
+
+def list_place(place: Place, below: str = "") -> Entries:
+    """Return what is in the folder of a place, or in that of this name inside it; nothing if there is none.
+
+    Raises:
+        OSError: an object store cannot be asked. A local folder that may not be read has nothing.
+    """
+    return files_at(place.folder).entries(place.folder, below)
+
+
+def single_writer_notes(listing: Listing) -> tuple[str, ...]:
+    """Return a sentence about each place that two writers must not use at once."""
+    return tuple(
+        f"{place.folder}: only one writer may keep metadata there, because its file system cannot refuse to "
+        "replace a file"
+        for place in places_of(listing)
+        if place.is_of_objects and not objects_at(place.folder).refuses
+    )
 
 
 def file_stamp(listed: ListedFile) -> FileStamp:
@@ -154,10 +186,14 @@ def common_mode(modes: Iterable[int]) -> int:
 def make_folder(place: Place, *names: str) -> str:
     """Make the folder of a place, or one below it, with the modes of the directory above; return its path.
 
+    In an object store, what is written makes it.
+
     Raises:
         OSError: it cannot be made.
     """
     folder = place.folder
+    if place.is_of_objects:
+        return "/".join([folder, *names])
     if not place.is_beside_data:
         os.makedirs(os.path.dirname(folder), exist_ok=True)
     above = os.stat(os.path.dirname(folder))
@@ -184,6 +220,9 @@ def write_shared(
         FileExistsError: the file exists, and is not to be replaced.
         OSError: it cannot be written.
     """
+    if place.is_of_objects:
+        objects_at(path).write(path, content, replaces=replaces)
+        return
     above = os.stat(os.path.dirname(place.folder))
     handle, beside = tempfile.mkstemp(prefix=TEMPORARY, dir=os.path.dirname(path))
     try:
@@ -226,8 +265,19 @@ def _link_or_copy(source: str, target: str) -> None:
 
 def limit_access(place: Place, path: str, mode: int) -> None:
     """Give a kept file the modes that it would get if it were written now; do nothing if that fails."""
+    if place.is_of_objects:
+        return
     with contextlib.suppress(OSError):
         share_access(path, os.stat(os.path.dirname(place.folder)), mode & _NOT_EXECUTED)
+
+
+def access_of(place: Place, path: str) -> int:
+    """Return the mode of a kept file; an object has none, and permits everything.
+
+    Raises:
+        OSError: there is none.
+    """
+    return _ANYTHING if place.is_of_objects else os.stat(path).st_mode
 
 
 def share_access(path: str, directory: os.stat_result, mode: int) -> None:

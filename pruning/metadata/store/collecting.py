@@ -12,6 +12,7 @@ import pyarrow as pa
 from pruning.arguments import check_flag
 from pruning.errors import DamagedMetadataWarning, InputError, SkippedFileWarning
 from pruning.metadata.files.listing import ListedFile, Listing, Paths, Stamp, list_files
+from pruning.metadata.files.object_stores import listing_once
 from pruning.metadata.files.table_formats import (
     Marker,
     MarkerCheck,
@@ -127,7 +128,8 @@ def block_metadata(
         InputError: as `collect`; or a table is not as `pruning.metadata.table.schema` describes.
     """
     if not isinstance(where, pa.Table):
-        return collect(where, session=session, choose_columns=choose_columns)
+        with listing_once():
+            return collect(where, session=session, choose_columns=choose_columns)
     for field in block_schema({}):
         if where.schema.names.count(field.name) != 1:
             raise InputError(
@@ -208,6 +210,7 @@ def read_blocks(
     )
 
 
+@listing_once()
 def read_listed_blocks(
     listing: Listing,
     *,
@@ -303,9 +306,7 @@ def _kept_metadata(
     return _attach_index(united, index, listing)
 
 
-def with_data_facts(
-    metadata: pa.Table, listing: Listing, columns: Collection[str] | None = None
-) -> pa.Table:
+def with_data_facts(metadata: pa.Table, listing: Listing, columns: Collection[str] | None = None) -> pa.Table:
     """Return the metadata with what was measured, and the entries of the index, that are still valid."""
     metadata = attach_measured(metadata, measured_shards(measured_packs(listing), listing, columns))
     return _attach_index(metadata, cached_index.open_cache(listing), listing)

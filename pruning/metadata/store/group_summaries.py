@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from pruning.metadata.files.places import Place, write_shared
+from pruning.metadata.files.object_stores import files_at
+from pruning.metadata.files.places import Place, access_of, list_place, write_shared
 from pruning.metadata.store.contents import (
     PackedShard,
     block_pieces,
@@ -24,6 +25,7 @@ from pruning.metadata.store.contents import (
     packed_shards,
     table_in,
 )
+from pruning.metadata.store.log import FOLDER
 from pruning.metadata.store.packs import Damaged, Pack, open_pack
 from pruning.metadata.table.blocks import Shard
 from pruning.metadata.table.structs import whole
@@ -126,7 +128,7 @@ class UnitedSummaries:
     def delete(self) -> None:
         """Delete the file, if that is permitted; the next search writes another one."""
         with contextlib.suppress(OSError):
-            os.unlink(self._pack.path)
+            files_at(self._pack.path).delete(self._pack.path)
 
     def groups(self, columns: Collection[str] | None) -> list[Groups]:
         """Return the groups of all packs; a pack's number is its place in `blocks_of`.
@@ -163,38 +165,41 @@ def united_summaries(place: Place, paths: Mapping[str, str], suffix: str) -> Uni
     """
     if len(paths) <= _SINGLE_PACKS_MAX:
         return None
-    folder = os.path.dirname(next(iter(paths.values())))
-    newest = _newest_summaries(folder, suffix)
+    newest = _newest_summaries(place, suffix)
     others = paths if newest is None else paths.keys() - newest.blocks_of.keys()
     if len(others) <= _SINGLE_PACKS_MAX:
         return newest
     try:
-        return UnitedSummaries(open_pack(_write_summaries(place, folder, paths, newest, suffix)))
+        return UnitedSummaries(open_pack(_write_summaries(place, paths, newest, suffix)))
     except (Damaged, OSError):
         return newest
 
 
-def _newest_summaries(folder: str, suffix: str) -> UnitedSummaries | None:
-    for path in summary_files(folder, suffix)[::-1]:
+def _newest_summaries(place: Place, suffix: str) -> UnitedSummaries | None:
+    for path in summary_files(place, suffix)[::-1]:
         with contextlib.suppress(Damaged):
             return UnitedSummaries(open_pack(path))
     return None
 
 
-def summary_files(folder: str, suffix: str) -> list[str]:
-    """Return the paths of the united summaries in a folder, the newest last."""
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        timed = [
-            (entry.stat().st_mtime_ns, entry.path)
-            for entry in entries
-            if entry.name.endswith(f"{suffix}{EXTENSION}")
-        ]
-        return [path for _, path in sorted(timed)]
-    return []
+def summary_files(place: Place, suffix: str) -> list[str]:
+    """Return the paths of the united summaries of a place, the newest last.
+
+    Args:
+        place: The place.
+        suffix: The end of their names, except for the extension.
+    """
+    aged: list[tuple[float, str]] = []
+    with contextlib.suppress(OSError):
+        for name, read_status in list_place(place, FOLDER).items():
+            if name.endswith(f"{suffix}{EXTENSION}"):
+                with contextlib.suppress(OSError):
+                    aged.append((-read_status().age_seconds, os.path.join(place.folder, FOLDER, name)))
+    return [path for _, path in sorted(aged)]
 
 
 def _write_summaries(
-    place: Place, folder: str, paths: Mapping[str, str], before: UnitedSummaries | None, suffix: str
+    place: Place, paths: Mapping[str, str], before: UnitedSummaries | None, suffix: str
 ) -> str:
     """Write the summaries of packs, of which some may be in the ones before; return the path.
 
@@ -214,7 +219,7 @@ def _write_summaries(
                 blocks[numbers[name]] = count
     mode = ~0
     for number, (name, path) in enumerate(paths.items()):
-        mode &= os.stat(path).st_mode
+        mode &= access_of(place, path)
         if before is None or name not in before.blocks_of:
             pack = open_pack(path)
             blocks[number] = count_blocks(pack)
@@ -231,7 +236,7 @@ def _write_summaries(
         {f"{_GROUPS}.{number}": _described(part) for number, part in enumerate(classes)},
         summarizes=False,
     )
-    path = os.path.join(folder, f"{uuid.uuid4().hex}-{suffix}{EXTENSION}")
+    path = os.path.join(place.folder, FOLDER, f"{uuid.uuid4().hex}-{suffix}{EXTENSION}")
     write_shared(place, path, content, mode)
     return path
 

@@ -2,7 +2,8 @@
 
 A version is written under a temporary name and then linked to its own, which fails if another writer has
 been faster. So of two writers one sees the other's change before it commits its own, and a crash at any
-write leaves the version before. Versions before the last whole history but one are deleted.
+write leaves the version before. Versions before the last whole history but one are deleted. An object store
+is asked to refuse the version instead (`pruning.metadata.files.object_stores`).
 """
 
 import contextlib
@@ -10,16 +11,27 @@ import functools
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
 import pyarrow as pa
 
-from pruning.metadata.files.places import Place, write_shared
+from pruning.metadata.files.object_stores import Status, files_at, reason
+from pruning.metadata.files.places import Place, list_place, write_shared
 from pruning.metadata.store.history import EMPTY, Change, FormerFile, History, KeptFile, apply
-from pruning.metadata.store.packs import Damaged, Forbidden, Pack, from_bytes, pack_pieces, to_bytes
+from pruning.metadata.store.packs import (
+    Damaged,
+    Forbidden,
+    Missing,
+    Pack,
+    Unreachable,
+    from_bytes,
+    open_pack,
+    pack_pieces,
+    to_bytes,
+)
 
 FOLDER = "_store"
 # A reader of another format can neither use the log nor add to it.
@@ -52,8 +64,8 @@ class Version:
         base: The number of the last version with the whole history.
         history: What the log says. If it cannot be read, it is empty.
         trouble: Why the log cannot be read, or None.
-        foreign: True if a later release of this package writes the log, or this user may not read it; then
-            nothing may be added.
+        foreign: True if a later release of this package writes the log, this user may not read it, or an
+            object store cannot be asked for it; then nothing may be added.
     """
 
     number: int
@@ -69,24 +81,33 @@ NO_VERSION = Version(0, 0, EMPTY)
 def newest_version(place: Place) -> Version:
     """Return the newest version of a place's log; the same object while there is no newer one."""
     for _ in range(_TRIES):
-        newest = max(version_numbers(place), default=0)
+        try:
+            versions = versions_of(place)
+        except OSError as error:
+            sentence = f"{place.folder}: cannot be listed ({reason(error)})"
+            return Version(0, 0, EMPTY, trouble=sentence, foreign=True)
+        newest = max(versions, default=0)
         if newest == 0:
             return NO_VERSION
         try:
-            status = os.stat(version_path(place, newest))
+            identity = versions[newest]().identity
         except OSError:
             continue
-        return _load(place, newest, (status.st_ino, status.st_size, status.st_mtime_ns))
+        try:
+            return _load(place, newest, identity)
+        except Unreachable as error:
+            return Version(newest, 0, EMPTY, trouble=str(error), foreign=True)
     return Version(newest, 0, EMPTY, trouble=f"{place.folder}: cannot be read")
 
 
-def version_numbers(place: Place) -> list[int]:
-    """Return the numbers of the versions of a log."""
-    try:
-        names = os.listdir(os.path.join(place.folder, FOLDER))
-    except OSError:
-        return []
-    return [int(match[1]) for match in map(_VERSION.fullmatch, sorted(names)) if match is not None]
+def versions_of(place: Place) -> dict[int, Callable[[], Status]]:
+    """Return the numbers of the versions of a log, each with a function that returns its file's status.
+
+    Raises:
+        OSError: an object store cannot be asked.
+    """
+    entries = list_place(place, FOLDER)
+    return {int(name[1:]): status for name, status in entries.items() if _VERSION.fullmatch(name)}
 
 
 def version_path(place: Place, number: int) -> str:
@@ -95,10 +116,14 @@ def version_path(place: Place, number: int) -> str:
 
 
 @functools.lru_cache(maxsize=_LOADED_MAX)
-def _load(place: Place, newest: int, identity: tuple[int, int, int]) -> Version:
-    """Load a version once for each state of its file: its inode, size and time."""
+def _load(place: Place, newest: int, identity: tuple[object, ...]) -> Version:
+    """Load a version once for each state of its file.
+
+    Raises:
+        Unreachable: an object store does not give it now.
+    """
     try:
-        pack = Pack(version_path(place, newest))
+        pack = open_pack(version_path(place, newest), identity)
         if pack.notes["format"] > FORMAT:
             sentence = f"{place.folder}: a later release of this package writes it, so it is not used here"
             return Version(newest, 0, EMPTY, trouble=sentence, foreign=True)
@@ -113,6 +138,8 @@ def _load(place: Place, newest: int, identity: tuple[int, int, int]) -> Version:
     except Forbidden:
         # It describes files that this user may not read, either.
         return Version(newest, 0, EMPTY, foreign=True)
+    except Unreachable:
+        raise
     except Damaged as damage:
         return Version(newest, 0, EMPTY, trouble=str(damage))
 
@@ -123,9 +150,16 @@ def _load_number(place: Place, number: int, base: int) -> History:
     Raises:
         Damaged: one of the files is missing, or is not as it was written.
     """
-    history = _history(Pack(version_path(place, base)))
+    try:
+        versions = versions_of(place)
+        identities = {later: versions[later]().identity for later in range(base, number + 1)}
+    except OSError as error:
+        raise Unreachable(f"{place.folder}: cannot be listed ({reason(error)})") from error
+    except KeyError as error:
+        raise Missing(f"{place.folder}: version {error} is missing") from error
+    history = _history(open_pack(version_path(place, base), identities[base]))
     for later in range(base + 1, number + 1):
-        history = apply(history, _change(Pack(version_path(place, later))))
+        history = apply(history, _change(open_pack(version_path(place, later), identities[later])))
     return history
 
 
@@ -152,7 +186,7 @@ def commit(place: Place, before: Version, change: Change, mode: int) -> Version 
         return None
     # Others may have written this version long ago, and deleted it after whole histories that followed. Then
     # readers pass it over, and the change must be made again from the newest version.
-    if max(version_numbers(place)) > number and newest_version(place).base > number:
+    if max(versions_of(place), default=0) > number and newest_version(place).base > number:
         return None
     if whole:
         _delete_versions(place, before.base)
@@ -161,10 +195,10 @@ def commit(place: Place, before: Version, change: Change, mode: int) -> Version 
 
 def _delete_versions(place: Place, first: int) -> None:
     """Delete the versions before `first`, as far as that is possible."""
-    for number in version_numbers(place):
+    for number in versions_of(place):
         if number < first:
             with contextlib.suppress(OSError):
-                os.unlink(version_path(place, number))
+                files_at(place.folder).delete(version_path(place, number))
 
 
 def _is_whole(history: History) -> bool:

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 from pruning.errors import DamagedMetadataWarning
 from pruning.metadata.files.listing import ListedFile, Listing
-from pruning.metadata.files.places import FileStamp, Place, file_stamp, places_of
+from pruning.metadata.files.places import FileStamp, Place, file_stamp, list_place, places_of
 from pruning.metadata.store.contents import blocks_in
 from pruning.metadata.store.log import FOLDER
 from pruning.metadata.store.packs import Damaged, Forbidden, Missing, Pack, open_pack
@@ -55,9 +55,7 @@ def measured_packs(listing: Listing) -> MeasuredPacks:
 def pack_names(place: Place) -> tuple[str, ...]:
     """Return the names of the measured packs of a place."""
     try:
-        return tuple(
-            sorted(name for name in os.listdir(os.path.join(place.folder, FOLDER)) if name.endswith(MEASURED))
-        )
+        return tuple(sorted(name for name in list_place(place, FOLDER) if name.endswith(MEASURED)))
     except OSError:
         return ()
 

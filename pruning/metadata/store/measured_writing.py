@@ -5,18 +5,18 @@ footers are. Of two writers, each may merge the same packs: then statistics are 
 """
 
 import contextlib
-import os
-import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pruning.metadata.files.listing import Listing
+from pruning.metadata.files.object_stores import Entries, files_at
 from pruning.metadata.files.places import (
     Place,
     common_mode,
     file_stamp,
     limit_access,
+    list_place,
     make_folder,
     may_change_unseen,
     write_shared,
@@ -31,7 +31,7 @@ from pruning.metadata.store.measured_packs import (
     pack_names,
     pack_path,
 )
-from pruning.metadata.store.packs import Damaged, Forbidden, Missing, open_pack
+from pruning.metadata.store.packs import Damaged, Forbidden, Missing, Unreachable, open_pack
 from pruning.metadata.table.blocks import Shard, merge_alike, rename
 
 # With more packs than this, small ones are written anew as one.
@@ -82,7 +82,7 @@ def keep_measured(
     _write_pack(place, [_Part(files, shards), *merged.values()])
     for name in merged:
         with contextlib.suppress(OSError):
-            os.unlink(pack_path(place, name))
+            files_at(place.folder).delete(pack_path(place, name))
     return set(files)
 
 
@@ -103,8 +103,8 @@ def _parts_to_merge(place: Place, file_count: int) -> dict[str, _Part]:
         files = files_of(pack)
         if len(files) > 2 * file_count:
             break
-        with contextlib.suppress(Damaged, OSError):
-            if files and os.path.getsize(pack.path) <= _PACK_BYTES_MAX:
+        with contextlib.suppress(Damaged):
+            if files and pack.size_bytes <= _PACK_BYTES_MAX:
                 alive = {
                     str(row): file for row, file in enumerate(files) if place.stamp(file.path) == file.stamp
                 }
@@ -147,24 +147,30 @@ def tidy_measured(place: Place, *, damaged: bool = False) -> None:
     """
     if not place.is_local:
         return
-    now = time.time()
-    for name in pack_names(place):
+    with contextlib.suppress(OSError):
+        _tidy(place, list_place(place, FOLDER), damaged=damaged)
+
+
+def _tidy(place: Place, entries: Entries, *, damaged: bool) -> None:
+    for name, read_status in entries.items():
+        if not name.endswith(MEASURED):
+            continue
         path = pack_path(place, name)
         with contextlib.suppress(OSError):
             try:
                 pack = open_pack(path)
                 if damaged:
                     blocks_in(pack, None)
-            except (Missing, Forbidden):
+            except (Missing, Forbidden, Unreachable):
                 continue
             except Damaged:
                 if damaged:
-                    os.unlink(path)
+                    files_at(path).delete(path)
                 continue
             if pack.notes["version"] > VERSION:
                 continue
             alive = [file for file in files_of(pack) if place.stamp(file.path) == file.stamp]
             if alive:
                 limit_access(place, path, common_mode(place.mode(file.path) or 0 for file in alive))
-            elif now - os.stat(path).st_mtime > _UNUSED_SECONDS:
-                os.unlink(path)
+            elif read_status().age_seconds > _UNUSED_SECONDS:
+                files_at(path).delete(path)

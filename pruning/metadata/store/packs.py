@@ -19,14 +19,18 @@ from typing import Any
 
 import pyarrow as pa
 
+from pruning.metadata.files.locations import is_uri
+from pruning.metadata.files.object_stores import files_at, reason
+
 _MAGIC = b"SKIPPK02"
 # The sizes of the directory, compressed and not, its digest, and the magic.
 _END = struct.Struct("<II8s8s")
 _DIGEST_BYTES = 8
 # The directory begins with the number of sections, and two sizes of each.
 _COUNT = struct.Struct("<I")
-# The first read is so long, and fetches the directory of a small pack too.
-_TAIL_BYTES = 4096
+# The first read is so long, and fetches the directory of a small pack too. Of an object, for which a request
+# takes longer than many bytes, it fetches all of a small pack.
+_TAIL_BYTES, _OBJECT_TAIL_BYTES = 4096, 32_768
 _CODEC = "zstd"
 # The most packs to keep open in memory, and the most bytes of each.
 _OPENED_MAX, _OPENED_BYTES_MAX = 1_024, 16_000_000
@@ -42,6 +46,10 @@ class Missing(Damaged):
 
 class Forbidden(Damaged):
     """Raised for a pack that this user may not read."""
+
+
+class Unreachable(Damaged):
+    """Raised for an object that its store does not give now; it may be as it was written."""
 
 
 def pack_pieces(notes: Mapping[str, Any], sections: Mapping[str, bytes]) -> list[bytes]:
@@ -69,8 +77,10 @@ class Pack:
     """An opened pack; sections are read and checked when they are asked for.
 
     Attributes:
-        path: The path of its local file.
+        path: The path of its file, or the URL of its object.
         notes: What its writer noted.
+        size_bytes: Its size.
+        is_damaged: True if a section that was read was not as it was written, or could not be read.
     """
 
     def __init__(self, path: str) -> None:
@@ -80,20 +90,16 @@ class Pack:
             Damaged: it cannot be read, or is not as it was written.
         """
         self.path = path
-        try:
-            size = os.stat(path).st_size
-            start = max(0, size - _TAIL_BYTES)
-            tail = self._read(start, size - start)
-        except OSError as error:
-            raise _unreadable(path, error) from error
-        if size < _END.size:
+        self.is_damaged = False
+        tail = _read_end(path, _OBJECT_TAIL_BYTES if is_uri(path) else _TAIL_BYTES)
+        if len(tail) < _END.size:
             raise Damaged(f"{path}: is cut short")
         length, raw_length, digest, magic = _END.unpack(tail[-_END.size :])
-        begin = size - _END.size - length
-        if magic != _MAGIC or begin < 0:
+        if magic != _MAGIC:
             raise Damaged(f"{path}: does not end as a pack does")
-        self._tail = start, tail
-        data = self._part(begin, length)
+        if len(tail) < _END.size + length:
+            tail = _read_end(path, _END.size + length)
+        data = tail[-_END.size - length : -_END.size]
         if _end_digest(data, length, raw_length) != digest:
             raise _change_error(path)
         directory = _decompress(data, raw_length)
@@ -107,6 +113,10 @@ class Pack:
         self._places = {name: place for place, name in enumerate(described["names"].split("\n"))}
         # A section ends where the next one begins.
         self._begins = [0, *accumulate(packed_sizes)]
+        self.size_bytes = self._begins[-1] + length + _END.size
+        if len(tail) > self.size_bytes:
+            raise _change_error(path)
+        self._tail = self.size_bytes - len(tail), tail
 
     def sections(self, names: Sequence[str]) -> list[bytes]:
         """Return the bytes of sections; those that are neighbours in the file are read at once.
@@ -114,6 +124,15 @@ class Pack:
         Raises:
             Damaged: one of them is not as it was written, or the file has vanished.
         """
+        try:
+            return self._sections(names)
+        except Unreachable:
+            raise
+        except Damaged:
+            self.is_damaged = True
+            raise
+
+    def _sections(self, names: Sequence[str]) -> list[bytes]:
         places = [self._places[name] for name in names]
         starts = [at for at, place in enumerate(places) if not at or place != places[at - 1] + 1]
         contents: list[bytes] = []
@@ -132,24 +151,38 @@ class Pack:
         start, tail = self._tail
         at_end = tail[max(0, offset - start) : max(0, offset + size - start)]
         try:
-            return self._read(offset, size - len(at_end)) + at_end if len(at_end) < size else at_end
+            before = (
+                b""
+                if len(at_end) == size
+                else files_at(self.path).read(self.path, offset, size - len(at_end))
+            )
         except OSError as error:
             raise _unreadable(self.path, error) from error
-
-    def _read(self, offset: int, size: int) -> bytes:
-        handle = os.open(self.path, os.O_RDONLY)
-        try:
-            return os.pread(handle, size, offset)
-        finally:
-            os.close(handle)
+        return before + at_end
 
 
-def open_pack(path: str) -> Pack:
+def _read_end(path: str, size: int) -> bytes:
+    try:
+        return files_at(path).read_end(path, size)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def open_pack(path: str, identity: tuple[object, ...] | None = None) -> Pack:
     """Open a pack; one that was opened before, and is still the same file, gives the same object.
 
+    An object is taken for the same by its URL, as packs are never changed. If a digest tells that it is not,
+    it is opened each time.
+
+    Args:
+        path: The path of its file, or the URL of its object.
+        identity: Values that change when it is written again, if they are at hand.
     Raises:
         Damaged: as `Pack`.
     """
+    if identity is not None or is_uri(path):
+        pack = _open_once(path, identity or ())
+        return Pack(path) if pack.is_damaged else pack
     try:
         status = os.stat(path)
     except OSError as error:
@@ -160,8 +193,8 @@ def open_pack(path: str) -> Pack:
 
 
 @functools.lru_cache(maxsize=_OPENED_MAX)
-def _open_once(path: str, version: tuple[int, int, int]) -> Pack:
-    """Open a pack once for each version of its file: its inode, size and time."""
+def _open_once(path: str, version: tuple[object, ...]) -> Pack:
+    """Open a pack once for each version of its file: its inode, size and time, or what a store says."""
     return Pack(path)
 
 
@@ -192,7 +225,8 @@ def _unreadable(path: str, error: OSError) -> Damaged:
         return Missing(f"{path}: does not exist")
     if isinstance(error, PermissionError):
         return Forbidden(f"{path}: may not be read")
-    return Damaged(f"{path}: cannot be read ({error.strerror})")
+    kind = Unreachable if is_uri(path) else Damaged
+    return kind(f"{path}: cannot be read ({reason(error)})")
 
 
 def _compress(raw: bytes) -> bytes:

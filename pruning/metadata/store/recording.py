@@ -12,18 +12,21 @@ import contextlib
 import os
 import time
 import uuid
+import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from pruning.errors import UnkeptMetadataWarning
 from pruning.metadata.files.listing import Listing
+from pruning.metadata.files.object_stores import DATED, TEMPORARY, Entries, files_at, reason
 from pruning.metadata.files.places import (
-    TEMPORARY,
     FileStamp,
     Place,
     common_mode,
     file_stamp,
     limit_access,
+    list_place,
     make_folder,
     may_change_unseen,
     write_shared,
@@ -81,7 +84,7 @@ class _Look:
 def record_look(
     store: Store, listing: Listing, read: ReadResult, *, kept: Collection[str] = (), complete: bool
 ) -> None:
-    """Keep what was read, and what the listing says about files that are gone; do nothing if that fails.
+    """Keep what was read, and what the listing says about files that are gone; go on if that fails.
 
     Args:
         store: The store.
@@ -89,6 +92,8 @@ def record_look(
         read: What was read of them.
         kept: Files that were read although their metadata is kept.
         complete: Whether the listing has all data files of its directory.
+    Warns:
+        UnkeptMetadataWarning: that fails in an object store, of which nothing else would tell.
     """
     place = store.place
     if place is None or store.version.foreign or not (complete or read.footers):
@@ -96,23 +101,35 @@ def record_look(
     look = _look(place, listing, read, kept, complete=complete and place.directory == listing.parent)
     if not look.footers and not look.complete:
         return
-    version = store.version
+    try:
+        _record(place, store.version, look)
+    except OSError as error:
+        if place.is_of_objects:
+            sentence = f"{place.folder}: metadata cannot be kept there ({reason(error)})"
+            warnings.warn(sentence, UnkeptMetadataWarning, stacklevel=2)
+
+
+def _record(place: Place, version: Version, look: _Look) -> None:
+    """Commit a look, after what other writers commit meanwhile.
+
+    Raises:
+        OSError: something cannot be written.
+    """
     # A damaged pack's files were read although the history has them.
     fresh = set(look.footers)
-    with contextlib.suppress(OSError):
-        for _ in range(_TRIES):
-            if is_late(version.history, look.looked_us):
-                look = _look_again(place, version.history, look, fresh)
-                fresh &= set(look.footers)
-            if version.foreign or not _tells_something(version.history, look, fresh):
-                return
-            committed = _commit_look(place, version, look, fresh)
-            if committed is not None:
-                _delete_unused(place, committed)
-                tidy_measured(place)
-                return
-            version = newest_version(place)
-            fresh = {path for path in look.footers if not _has(version.history, path, look.stamps[path])}
+    for _ in range(_TRIES):
+        if is_late(version.history, look.looked_us):
+            look = _look_again(place, version.history, look, fresh)
+            fresh &= set(look.footers)
+        if version.foreign or not _tells_something(version.history, look, fresh):
+            return
+        committed = _commit_look(place, version, look, fresh)
+        if committed is not None:
+            _delete_unused(place, committed)
+            tidy_measured(place)
+            return
+        version = newest_version(place)
+        fresh = {path for path in look.footers if not _has(version.history, path, look.stamps[path])}
 
 
 def _look(
@@ -197,6 +214,7 @@ def _commit_look(place: Place, version: Version, look: _Look, fresh: Collection[
         )
     added: list[KeptFile] = []
     committed: Version | None = None
+    is_decided = False
     try:
         for chunk in _chunks(items):
             added += _write_pack(place, chunk, look.shards, modes)
@@ -210,12 +228,24 @@ def _commit_look(place: Place, version: Version, look: _Look, fresh: Collection[
             removed=removed,
         )
         committed = commit(place, version, change, common_mode(by_pack.values()))
+        is_decided = True
     finally:
-        if committed is None:
+        if committed is None and _no_version_has(place, is_decided=is_decided):
             _delete_packs(place, {file.pack for file in added})
     if committed is not None:
         _mark_unused(place, sorted({file.pack for file in history.files.values()} - set(by_pack)))
     return committed
+
+
+def _no_version_has(place: Place, *, is_decided: bool) -> bool:
+    """Tell whether it is certain that no version names packs of which none was committed.
+
+    Args:
+        place: Where the packs are.
+        is_decided: Whether another writer was faster; if not, something failed. It may be the answer of an
+            object store that was lost, and then there is a version that names them.
+    """
+    return is_decided or not place.is_of_objects
 
 
 def _delete_packs(place: Place, packs: Iterable[str]) -> None:
@@ -223,7 +253,7 @@ def _delete_packs(place: Place, packs: Iterable[str]) -> None:
     for pack in packs:
         for path in (footer_path(place, pack), block_path(place, pack)):
             with contextlib.suppress(OSError):
-                os.unlink(path)
+                files_at(path).delete(path)
 
 
 def _item(history: History, look: _Look, path: str) -> _Item:
@@ -248,11 +278,11 @@ def _items_to_merge(place: Place, files: Iterable[KeptFile], items: Sequence[_It
     for pack, members in sorted(by_pack.items(), key=lambda entry: len(entry[1])):
         if len(members) > 2 * (len(items) + len(merged)):
             break
-        path = footer_path(place, pack)
         # A damaged pack is left as it is: its files are read again when they are asked for.
-        with contextlib.suppress(Damaged, OSError):
-            if os.path.getsize(path) <= _PACK_BYTES_MAX:
-                footers = footers_in(open_pack(path))
+        with contextlib.suppress(Damaged):
+            opened_pack = open_pack(footer_path(place, pack))
+            if opened_pack.size_bytes <= _PACK_BYTES_MAX:
+                footers = footers_in(opened_pack)
                 merged += [
                     _Item(file.path, file.stamp, file.created_us, footers[file.row]) for file in members
                 ]
@@ -306,7 +336,7 @@ def _share_packs(place: Place, files: Iterable[KeptFile], modes: Mapping[str, in
     for pack, mode in common.items():
         for path in (footer_path(place, pack), block_path(place, pack)):
             limit_access(place, path, mode)
-    for path in summary_files(os.path.join(place.folder, FOLDER), ""):
+    for path in [] if place.is_of_objects else summary_files(place, ""):
         limit_access(place, path, common_mode(common.values()))
     return common
 
@@ -315,38 +345,44 @@ def _mark_unused(place: Place, packs: Iterable[str]) -> None:
     """Give packs the present time: since then, no version has needed them."""
     for pack in packs:
         with contextlib.suppress(OSError):
-            os.utime(footer_path(place, pack))
+            files_at(place.folder).date(footer_path(place, pack))
 
 
 def _delete_unused(place: Place, version: Version) -> None:
     """Delete what no version needs, as far as that is possible."""
     used = {file.pack for file in version.history.files.values()}
-    folder = os.path.join(place.folder, FOLDER)
-    newest = summary_files(folder, code_version())[-1:]
-    now = time.time()
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for entry in sorted(entries, key=lambda entry: entry.name):
-            limit = None if entry.path in newest else _seconds_to_keep(place, entry, used)
+    newest = summary_files(place, code_version())[-1:]
+    files = files_at(place.folder)
+    with contextlib.suppress(OSError):
+        entries = list_place(place, FOLDER)
+        for name, read_status in entries.items():
+            path = os.path.join(place.folder, FOLDER, name)
+            limit = None if path in newest else _seconds_to_keep(place, name, used, entries)
             with contextlib.suppress(OSError):
-                if limit is not None and now - entry.stat().st_mtime > limit:
-                    os.unlink(entry.path)
+                if limit is not None and read_status().age_seconds > limit:
+                    files.delete(path)
+    if place.is_of_objects:
+        return
     for former in _FORMER:
         with contextlib.suppress(OSError):
-            os.unlink(os.path.join(place.folder, former))
+            files.delete(os.path.join(place.folder, former))
 
 
-def _seconds_to_keep(place: Place, entry: os.DirEntry[str], used: Collection[str]) -> float | None:
-    """Return for how long a file of the store is kept since it was written; None if it is needed."""
-    name, extension = os.path.splitext(entry.name)
-    if entry.name.startswith(TEMPORARY):
+def _seconds_to_keep(place: Place, file: str, used: Collection[str], entries: Entries) -> float | None:
+    """Return for how long a file of the store is kept since it was written or dated; None if it is needed."""
+    name, extension = os.path.splitext(file)
+    if file.startswith(TEMPORARY):
         return _UNUSED_SECONDS
+    if extension == DATED:
+        return None if name in entries else _UNUSED_SECONDS
     if extension == FOOTERS:
         return None if name in used else _UNUSED_SECONDS
     if extension == SUMMARIES:
         return _UNUSED_SECONDS if name.endswith(code_version()) else _FOREIGN_SECONDS
     if extension == BLOCKS:
         pack = name.partition("-")[0]
-        if not os.path.exists(footer_path(place, pack)):
-            return 0
-        return None if entry.path == block_path(place, pack) else _FOREIGN_SECONDS
+        if f"{pack}{FOOTERS}" not in entries:
+            # Another writer may have written both while the folder was listed.
+            return _UNUSED_SECONDS
+        return None if file == os.path.basename(block_path(place, pack)) else _FOREIGN_SECONDS
     return None

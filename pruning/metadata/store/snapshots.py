@@ -6,7 +6,7 @@ time that the search of its packs takes.
 """
 
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -17,9 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pruning.errors import DamagedMetadataWarning
+from pruning.metadata.files.object_stores import Status, listing_once
 from pruning.metadata.files.places import Place
-from pruning.metadata.store.log import FILES, FORMAT, record_in, version_numbers, version_path
-from pruning.metadata.store.packs import Pack, from_bytes
+from pruning.metadata.store.log import FILES, FORMAT, record_in, version_path, versions_of
+from pruning.metadata.store.packs import Missing, Pack, from_bytes, open_pack
 from pruning.metadata.store.searching import ExcludedFiles, PacksToSearch, Question, search_packs
 from pruning.metadata.store.store import PackFiles, add_packs
 from pruning.metadata.table.blocks import Shard, rename
@@ -167,17 +168,23 @@ def open_snapshot(place: Place) -> Snapshot | None:
     Raises:
         Damaged: a version is not as it was written.
     """
-    newest = max(version_numbers(place), default=0)
+    with listing_once():
+        return _open_snapshot(place)
+
+
+def _open_snapshot(place: Place) -> Snapshot | None:
+    versions = versions_of(place)
+    newest = max(versions, default=0)
     if newest == 0:
         return None
-    last = Pack(version_path(place, newest))
+    last = _open_version(place, versions, newest)
     if last.notes["format"] != FORMAT:
         return None
     replaced: dict[str, list[int]] = {}
     packs: dict[str, SnapshotPack] = {}
     record: dict[str, Any] = {}
     for number in range(last.notes["base"], newest + 1):
-        version = last if number == newest else Pack(version_path(place, number))
+        version = last if number == newest else _open_version(place, versions, number)
         record = record_in(version)
         for name, rows in record.get("replaced", {}).items():
             replaced.setdefault(name, []).extend(rows)
@@ -200,6 +207,19 @@ def open_snapshot(place: Place) -> Snapshot | None:
         looked_us=record["looked_us"],
         is_whole=last.notes["whole"],
     )
+
+
+def _open_version(place: Place, versions: Mapping[int, Callable[[], Status]], number: int) -> Pack:
+    """Open a version of the log.
+
+    Raises:
+        Damaged: it is not as it was written, or has been deleted.
+    """
+    try:
+        identity = versions[number]().identity
+    except (KeyError, OSError) as error:
+        raise Missing(f"{place.folder}: version {number} is missing") from error
+    return open_pack(version_path(place, number), identity)
 
 
 def _rows(described: int | list[int]) -> np.ndarray:

@@ -27,7 +27,7 @@ import numpy as np
 
 from pruning.errors import DamagedMetadataWarning, InputError
 from pruning.metadata.files.listing import Listing
-from pruning.metadata.files.places import Place, file_stamp, places_of, write_shared
+from pruning.metadata.files.places import Place, access_of, file_stamp, list_place, places_of, write_shared
 from pruning.metadata.store.contents import block_pieces, blocks_in, count_blocks, footers_in
 from pruning.metadata.store.group_summaries import united_summaries
 from pruning.metadata.store.log import FOLDER, NO_VERSION, Version, newest_version
@@ -151,8 +151,9 @@ def add_packs(table: PacksToSearch, place: Place, files_by_pack: Mapping[str, Pa
         Damaged: one of the packs cannot be opened.
     """
     paths = {pack: block_path(place, pack) for pack in files_by_pack}
+    present = list_place(place, FOLDER)
     for pack, path in paths.items():
-        if not os.path.exists(path):
+        if os.path.basename(path) not in present:
             _blocks_of(place, pack, ())
     numbers = {pack: number for number, pack in enumerate(paths, start=len(table.packs))}
     table.packs.extend(PackToSearch(paths[pack], *files) for pack, files in files_by_pack.items())
@@ -249,7 +250,7 @@ def _blocks_of(place: Place, pack: str, columns: Collection[str] | None) -> list
         footers = footers_in(open_pack(footer_path(place, pack)))
     result = shards_of_footers((str(row), footer) for row, footer in enumerate(footers))
     with contextlib.suppress(OSError):
-        mode = os.stat(footer_path(place, pack)).st_mode
+        mode = access_of(place, footer_path(place, pack))
         write_shared(place, path, block_pieces(result.shards), mode)
     return result.shards
 

@@ -13,16 +13,17 @@ import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import pyarrow as pa
 
 from pruning.metadata.files.listing import ListedFile, Listing
+from pruning.metadata.files.object_stores import files_at
 from pruning.metadata.files.places import (
     FileStamp,
     Place,
     common_mode,
     file_stamp,
+    list_place,
     make_folder,
     may_change_unseen,
     places_of,
@@ -80,12 +81,16 @@ def _with_others(first: Cache, others: tuple[Cache, ...]) -> Cache:
 def _open_place(place: Place) -> Cache:
     """Return the cache at a place; empty if there is none that can be used."""
     try:
-        status = os.stat(os.path.join(place.folder, INDEX))
-        if status.st_size > _LOADED_BYTES_MAX:
+        status = list_place(place)[INDEX]()
+        if status.size_bytes > _LOADED_BYTES_MAX:
             return _load(place)
-        return _load_once(place, (status.st_ino, status.st_size, status.st_mtime_ns))
+        return _load_once(place, status.identity)
+    except OSError as error:
+        # What an object store does not give now must not be replaced.
+        is_kept = place.is_of_objects and not isinstance(error, FileNotFoundError)
+        return NO_CACHE if is_kept else _empty_cache(place)
     # A damaged cache may raise any of these; it counts as empty.
-    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException):
+    except (ValueError, KeyError, TypeError, pa.ArrowException):
         return _empty_cache(place)
 
 
@@ -150,13 +155,14 @@ def _empty_cache(place: Place) -> Cache:
 
 
 @functools.lru_cache(maxsize=_LOADED_MAX)
-def _load_once(place: Place, version: tuple[int, int, int]) -> Cache:
-    """Load a cache once for each version of its file: its inode, size and time."""
+def _load_once(place: Place, version: tuple[object, ...]) -> Cache:
+    """Load a cache once for each version of its file."""
     return _load(place)
 
 
 def _load(place: Place) -> Cache:
-    data = Path(place.folder, INDEX).read_bytes()
+    path = os.path.join(place.folder, INDEX)
+    data = files_at(path).read(path, 0, None)
     digest, content = data[:_DIGEST_BYTES], memoryview(data)[_DIGEST_BYTES:]
     if digest != hashlib.sha256(content).digest():
         raise ValueError("damaged")

@@ -42,9 +42,9 @@ def prune(df: DataFrame, *, runtime: bool = True, as_of: Any = None) -> DataFram
 
     Footers are read now, and the metadata is kept for the next time: in a hidden directory `.skipproof`
     beside local data, and of other data where the environment variable `SKIPPROOF_METADATA` names a
-    directory. `pruning.metadata.store.store` says how far that is trusted. Files that are added later to the
-    tables that `df` reads are not seen, as with `df` itself. A query that cannot be pruned safely is returned
-    as it is.
+    directory or an object store. `pruning.metadata.store.store` says how far that is trusted. Files that are
+    added later to the tables that `df` reads are not seen, as with `df` itself. A query that cannot be pruned
+    safely is returned as it is.
 
     Args:
         df: Any query.

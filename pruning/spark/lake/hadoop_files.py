@@ -51,7 +51,7 @@ def read_hadoop_blocks(
 ) -> BlocksRead:
     """Return the block metadata of files that Spark lists.
 
-    The metadata is kept in the directory that the environment variable `SKIPPROOF_METADATA` names, if any.
+    The metadata is kept in the folder that the environment variable `SKIPPROOF_METADATA` names, if any.
 
     Args:
         spark: The session.

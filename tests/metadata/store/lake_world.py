@@ -11,9 +11,10 @@ import shutil
 import tempfile
 import uuid
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pyarrow as pa
@@ -28,13 +29,13 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from snapshot_checks import check_snapshot
 
 from pruning.errors import DamagedMetadataWarning
 from pruning.metadata.files.listing import ListedFile, Listing
 from pruning.metadata.files.places import places_of
 from pruning.metadata.footers.footer import read_footer_bytes
-from pruning.metadata.store import history, log, packs, recording, snapshots, store
-from pruning.metadata.store.history import History
+from pruning.metadata.store import history, log, packs, recording, store
 from pruning.metadata.table.blocks import unite
 from pruning.metadata.table.reading import ReadResult, shards_of_footers
 
@@ -50,7 +51,7 @@ LIMITS = (
 )
 HOUR_SECONDS = 3_700
 # The calls by which a store changes files; a crash comes before or after one of them.
-WRITES = ("link", "replace", "unlink", "mkdir", "utime", "chmod", "fdopen")
+WRITES = tuple((os, name) for name in ("link", "replace", "unlink", "mkdir", "utime", "chmod", "fdopen"))
 
 
 class Crash(BaseException):
@@ -91,6 +92,8 @@ def footers() -> tuple[bytes, ...]:
 
 class World(RuleBasedStateMachine):
     """A directory of files, and what looks at it have seen."""
+
+    writes: tuple[tuple[Any, str], ...] = WRITES
 
     @initialize()
     def begin(self) -> None:
@@ -266,25 +269,25 @@ class World(RuleBasedStateMachine):
     @rule(write=st.integers(0, 24), after=st.booleans())
     def look_and_crash(self, write: int, after: bool) -> None:
         look = self.start(self.files, whole=True)
-        with contextlib.suppress(Crash), crash_at(write, after=after):
+        with contextlib.suppress(Crash), crash_at(self.writes, write, after=after):
             recording.record_look(look.store, look.listing, look.read, complete=True)
         forget()
 
     @rule(data=st.data(), size=st.integers(0, 200))
     def damage_pack(self, data: st.DataObject, size: int) -> None:
         """Cut a file of blocks or footers short."""
-        paths = sorted(Path(self.folder).glob(".skipproof/_store/*.*s"))
+        paths = [path for path in self.kept_paths() if path.endswith((".footers", ".blocks"))]
         if paths:
-            os.truncate(data.draw(st.sampled_from(paths)), size)
+            self.cut(data.draw(st.sampled_from(paths)), size)
             self.damage_count += 1
             forget()
 
     @rule(size=st.integers(0, 60))
     def damage_log(self, size: int) -> None:
         """The history may begin anew, but what it says afterwards must be so."""
-        versions = sorted(Path(self.folder).glob(".skipproof/_store/v*"))
+        versions = [path for path in self.kept_paths() if path.rpartition("/")[2].startswith("v")]
         if versions:
-            os.truncate(versions[-1], size)
+            self.cut(versions[-1], size)
             self.complete_us = ()
             self.damage_count += 1
             forget()
@@ -292,9 +295,21 @@ class World(RuleBasedStateMachine):
     @rule()
     def wait_an_hour(self) -> None:
         """Unneeded files may be deleted."""
-        for path in Path(self.folder).glob(".skipproof/_store/*"):
-            seconds = path.stat().st_mtime - HOUR_SECONDS
-            os.utime(path, (seconds, seconds))
+        for path in self.kept_paths():
+            self.make_older(path)
+
+    def kept_paths(self) -> list[str]:
+        """Return the paths of the files of the store."""
+        return sorted(map(str, Path(self.folder).glob(".skipproof/_store/*")))
+
+    def cut(self, path: str, size: int) -> None:
+        """Cut a file of the store short."""
+        os.truncate(path, size)
+
+    def make_older(self, path: str) -> None:
+        """Make a file of the store an hour older."""
+        seconds = os.stat(path).st_mtime - HOUR_SECONDS
+        os.utime(path, (seconds, seconds))
 
     def history(self) -> history.History:
         return store.open_store(self.listing(self.files)).version.history
@@ -321,37 +336,14 @@ class World(RuleBasedStateMachine):
             warnings.simplefilter("ignore", DamagedMetadataWarning)
             self.kept_values(self.files)
             now = self.history()
-        self.check_snapshot(now)
+        listing = self.listing(self.files)
+        check_snapshot(places_of(listing)[0], store.open_store(listing).version)
         for time in now.complete_us:
             if time >= now.begin_us:
                 self.check_look(time, self.saw[time])
         remembered = [time for time in self.complete_us if time >= now.begin_us]
         assert set(remembered[-3:]) <= set(now.complete_us)
         self.complete_us = now.complete_us
-
-    def check_snapshot(self, now: History) -> None:
-        """A snapshot has the files of the history, whole or pack by pack, unless the log is damaged."""
-        listing = self.listing(self.files)
-        (place,) = places_of(listing)
-        version = store.open_store(listing).version
-        if version.trouble is not None or version.number == 0:
-            return
-        snapshot = snapshots.open_snapshot(place)
-        assert snapshot is not None
-        assert snapshots.paths_of(snapshot.files()) == sorted(now.files)
-        assert (snapshot.file_count, snapshot.size_bytes) == (
-            len(now.files),
-            sum(file.stamp[0] for file in now.files.values()),
-        )
-        assert snapshot.is_whole == (bool(now.complete_us) and now.complete_us[-1] == now.looked_us)
-        kept = {
-            (pack.name, file["row"]): (file["path"].decode(), file["size_bytes"], file["modified_ns"])
-            for pack in snapshot.packs
-            for file in pack.files().to_pylist()
-        }
-        assert kept == {(file.pack, file.row): (file.path, *file.stamp) for file in now.files.values()}
-        if kept:
-            assert snapshot.first == min(now.files)
 
     def check_look(self, time: int, files: Mapping[str, Seen]) -> None:
         said = self.history().files_at(time)
@@ -369,12 +361,18 @@ def forget() -> None:
 
 
 @contextlib.contextmanager
-def crash_at(number: int, *, after: bool) -> Iterator[None]:
-    """End the process before or after the call with this number that changes files; later calls fail, too."""
+def crash_at(writes: Iterable[tuple[Any, str]], number: int, *, after: bool) -> Iterator[None]:
+    """End the process before or after the call with this number that changes files; later calls fail, too.
+
+    Args:
+        writes: The functions that change files, by their owners and names.
+        number: The number of the call, from 0 on.
+        after: Whether the process ends after the call.
+    """
     calls = 0
 
-    def counting(name: str) -> object:
-        original = getattr(os, name)
+    def counting(owner: Any, name: str) -> object:
+        original = getattr(owner, name)
 
         def call(*arguments: object, **options: object) -> object:
             nonlocal calls
@@ -389,8 +387,8 @@ def crash_at(number: int, *, after: bool) -> Iterator[None]:
         return call
 
     with contextlib.ExitStack() as patches:
-        for name in WRITES:
-            patches.enter_context(patch.object(os, name, counting(name)))
+        for owner, name in writes:
+            patches.enter_context(patch.object(owner, name, counting(owner, name)))
         yield
 
 

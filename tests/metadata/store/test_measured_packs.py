@@ -208,7 +208,7 @@ def test_a_merged_pack_that_cannot_be_deleted_does_no_harm(
     """As after a crash between the two writes: the same is there twice."""
     monkeypatch.setattr(measured_writing, "PACKS_MAX", 2)
     with monkeypatch.context() as patch:
-        patch.setattr(measured_writing.os, "unlink", refuse)
+        patch.setattr(os, "unlink", refuse)
         for number in range(4):
             write(tmp_path / f"{number}.parquet", [number])
             backfill(tmp_path)

@@ -9,6 +9,7 @@ import pytest
 from budget import examples, unshrunk
 from hypothesis import settings
 from lake_world import World, run_world
+from object_world import ObjectWorld
 
 import pruning
 from mutants.metadata.block_stores import MUTANTS
@@ -23,10 +24,21 @@ def test_a_store_never_loses_or_doubles_a_block_and_tells_every_look_as_it_was()
     run_world(World, steps=30, limits=examples(0.25))
 
 
+def test_a_store_of_objects_never_loses_or_doubles_a_block() -> None:
+    """STORE-1, where the store is in an object store."""
+    run_world(ObjectWorld, steps=30, limits=examples(0.1))
+
+
 @pytest.mark.deep
 def test_ten_thousand_steps_lose_and_double_no_block() -> None:
     """STORE-1, at length: 300 worlds of 40 steps."""
     run_world(World, steps=40, limits=examples(300 / settings.default.max_examples))
+
+
+@pytest.mark.deep
+def test_thousands_of_steps_lose_no_block_among_objects() -> None:
+    """STORE-1 at length, where the store is in an object store: 200 worlds of 40 steps."""
+    run_world(ObjectWorld, steps=40, limits=examples(200 / settings.default.max_examples))
 
 
 def test_a_version_that_was_deleted_is_not_written_again() -> None:
