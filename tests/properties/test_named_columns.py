@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from measuring_here import measure_in_process
 
 import pruning
-from mutants.columns_of_metadata import MUTANTS
+from mutants.metadata.columns_of_metadata import MUTANTS
 from oracles.answers.frames import session
 from oracles.answers.unpruned import needs_ansi
 from pruning.expressions.sql import to_sql

@@ -13,7 +13,7 @@ from lake_world import Crash, crash_at, forget
 from object_world import OBJECT_WRITES
 
 import pruning
-from mutants.object_stores import FAILURE_MUTANTS
+from mutants.metadata.object_stores import FAILURE_MUTANTS
 from pruning.errors import DamagedMetadataWarning, UnkeptMetadataWarning
 from pruning.metadata.files import places
 from pruning.metadata.store.packs import Damaged, open_pack, pack_pieces

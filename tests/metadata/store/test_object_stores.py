@@ -13,7 +13,7 @@ from kept_objects import FILES, counts, kept_paths, make_older, minima, write, w
 from lake_world import forget
 
 import pruning
-from mutants.object_stores import MUTANTS
+from mutants.metadata.object_stores import MUTANTS
 from pruning.errors import DamagedMetadataWarning, InputError
 from pruning.metadata.backfill import measured_files
 from pruning.metadata.files import object_stores, places
