@@ -17,7 +17,6 @@ groups; a search takes at most 500 ms; the verdicts are those of the metadata in
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -213,7 +212,7 @@ def measure(directory: Path, name: str, *, files: int, blocks: int, columns: int
 
     result, cold = search()
     _, warm = search()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+    peak = int(_status(os.getpid(), "VmHWM")) >> 10
     groups = [result.groups_read, result.groups_total]
     figures: Figures = {"groups": groups, "cold": cold, "warm": warm, "peak": peak}
     left_blocks = _locators(result.shards, question)
@@ -241,7 +240,7 @@ def measure(directory: Path, name: str, *, files: int, blocks: int, columns: int
         figures["report"] = [scan.files_kept, scan.files_total, scan.blocks_kept, scan.blocks_total]
         java = int(spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid())
         figures["java"] = int(_status(java, "VmHWM")) >> 10
-    figures["python"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+    figures["python"] = int(_status(os.getpid(), "VmHWM")) >> 10
     figures["same"] = left_blocks == _locators_in_memory(place, condition, question)
     return figures
 

@@ -12,11 +12,11 @@ from pruning.metadata.table.schema import columns_only
 from pruning.spark.drive import predicates
 from pruning.spark.drive.named_columns import named_columns
 
-_with_data_facts = collecting._with_data_facts
+with_data_facts = collecting.with_data_facts
 
 
 def _footers_alone(metadata: pa.Table, listing: Any, columns: Collection[str] | None = None) -> pa.Table:
-    return _with_data_facts(metadata, listing) if columns is None else metadata
+    return with_data_facts(metadata, listing) if columns is None else metadata
 
 
 def _by_leaf_names(table: pa.Table, columns: Collection[str]) -> pa.Table:
@@ -29,7 +29,7 @@ def _without_names_of_functions(spark: Any, predicate: str) -> Collection[str] |
 
 
 MUTANTS: Mapping[str, Replacement] = {
-    "what was indexed is left out": Replacement(collecting, "_with_data_facts", _footers_alone),
+    "what was indexed is left out": Replacement(collecting, "with_data_facts", _footers_alone),
     "fields of structs are left out": Replacement(collecting, "only_columns", _by_leaf_names),
     "names of functions are no columns": Replacement(
         predicates, "named_columns", _without_names_of_functions

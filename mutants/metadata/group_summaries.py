@@ -21,8 +21,9 @@ def _under_old_numbers(groups: Any, numbers: np.ndarray) -> Any:
 
 
 def _unchecked(part: Any, columns: Any) -> Any:
-    packed = contents.packed_shards(packs.open_pack(part.path))[part.shard]
-    return packed.blocks(part.groups, columns), [count for _, count in packed.files_of_groups(part.groups)]
+    packed = contents.packed_shards(packs.open_pack(part.pack.path))[part.shard]
+    _, blocks = packed.files_of_groups(part.groups)
+    return packed.blocks(part.groups, columns), searching.FilesOfPack(part.pack, part.rows, blocks)
 
 
 MUTANTS: Mapping[str, Replacement] = {

@@ -26,14 +26,14 @@ def _all_whole(groups: Any, packs: Sequence[searching.PackToSearch]) -> Any:
 
 
 def _by_first_blocks(
-    files: Sequence[tuple[str, int]], table: pa.Table, question: searching.Question
+    files: Sequence[searching.FilesOfPack], table: pa.Table, question: searching.Question
 ) -> searching.SearchResult:
-    counts = [count for _, count in files]
+    counts = np.concatenate([part.blocks for part in files])
     firsts = np.cumsum(counts) - counts
 
     def first_only(metadata: pa.Table) -> np.ndarray:
         marks = np.zeros(len(metadata), bool)
-        starts = firsts[np.array(counts) > 0]
+        starts = firsts[counts > 0]
         marks[starts] = question(metadata)[starts]
         return marks
 

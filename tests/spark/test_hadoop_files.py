@@ -17,6 +17,7 @@ from pruning.errors import DamagedMetadataWarning
 from pruning.metadata.files import places
 from pruning.metadata.files.locations import CACHE_DIRECTORY, table_directory
 from pruning.metadata.store import log, recording
+from pruning.spark.jvm import compiling
 from pruning.spark.lake import hadoop_files
 from pruning.spark.lake.hadoop_files import HadoopFiles, read_hadoop_blocks
 
@@ -258,7 +259,7 @@ def test_without_the_compiler_the_table_is_read_in_full(
     def refuse(*_: Any) -> None:
         raise Py4JError("org.codehaus.janino.SimpleCompiler does not exist in the JVM")
 
-    monkeypatch.setattr(hadoop_files, "_compile", refuse)
+    monkeypatch.setattr(compiling, "_compile", refuse)
     folder, uri = lake
     write(folder, 1)
     df = spark.read.parquet(uri).where("x = 35")

@@ -10,6 +10,7 @@ hold its rows ([M] 5.8). It can be made again from the footers, so its format ne
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from pruning.expressions.names import top_column
@@ -125,12 +126,13 @@ def _group_sizes(counts: Sequence[int]) -> list[int]:
     return sizes
 
 
-def _groups(sizes: Sequence[int], counts: Sequence[int]) -> list[Group]:
+def _groups(sizes: Sequence[int], counts: Sequence[int] | np.ndarray) -> list[Group]:
     """Return the groups with these numbers of files, whose numbers of blocks follow."""
     groups: list[Group] = []
     first_file = first_block = 0
+    ends = np.concatenate([[0], np.cumsum(counts)]).tolist()
     for size in sizes:
-        blocks = sum(counts[first_file : first_file + size])
+        blocks = ends[first_file + size] - ends[first_file]
         groups.append(Group(first_file, size, first_block, blocks))
         first_file, first_block = first_file + size, first_block + blocks
     return groups
@@ -152,7 +154,7 @@ class PackedShard:
     """The block metadata in a pack of files whose columns agree, of which a reader takes some groups.
 
     Attributes:
-        files: The files, by their rows in decimal digits.
+        rows: The rows of the files in the pack; shape (files,).
         groups: The groups of files.
     """
 
@@ -161,18 +163,18 @@ class PackedShard:
         described = pack.notes["shards"][number]
         self._pack, self._number, self._columns = pack, number, described["columns"]
         self._metadata = dict(described["metadata"])
-        self._block_counts = described["blocks"]
-        self.files = tuple(map(str, described["files"]))
+        self._block_counts = np.array(described["blocks"], np.int64)
+        self.rows = np.array(described["files"], np.int64)
         self.groups = _groups(described["groups"], self._block_counts)
 
-    def files_of_groups(self, groups: Sequence[int]) -> list[tuple[int, int]]:
-        """Return the rows of the files of some groups, by their numbers, with their numbers of blocks."""
+    def files_of_groups(self, groups: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows of the files of some groups, and their numbers of blocks; shapes (files,)."""
         places = [
-            place
+            np.arange(group.first_file, group.first_file + group.files)
             for group in map(self.groups.__getitem__, groups)
-            for place in range(group.first_file, group.first_file + group.files)
         ]
-        return [(int(self.files[place]), self._block_counts[place]) for place in places]
+        place = np.concatenate(places)
+        return self.rows[place], self._block_counts[place]
 
     def summaries(self, columns: Collection[str] | None) -> pa.Table | None:
         """Return the block metadata of the groups, each as one block; None if there is one group.
@@ -247,7 +249,10 @@ def blocks_in(pack: Pack, columns: Collection[str] | None) -> list[Shard]:
         Damaged: the pack is not as it was written.
     """
     return [
-        Shard(packed.files, _with_texts(packed.blocks(range(len(packed.groups)), columns)))
+        Shard(
+            tuple(map(str, packed.rows.tolist())),
+            _with_texts(packed.blocks(range(len(packed.groups)), columns)),
+        )
         for packed in packed_shards(pack)
     ]
 

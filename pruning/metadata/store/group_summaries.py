@@ -106,7 +106,7 @@ def _groups(packed: PackedShard, number: int, shard: int, summaries: pa.Table | 
         group=np.arange(count),
         blocks=np.array([group.blocks for group in packed.groups]),
         sizes=np.array([group.files for group in packed.groups]),
-        rows=np.array(list(map(int, packed.files)), np.int64),
+        rows=packed.rows,
         summaries=summaries,
     )
 

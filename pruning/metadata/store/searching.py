@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, overload
 
 import numpy as np
 import pyarrow as pa
@@ -109,20 +109,55 @@ class _GroupsToRead(NamedTuple):
     """Some groups of a shard.
 
     Attributes:
-        path: The path of the pack that has the shard.
+        pack: The pack that has the shard.
         shard: The number of the shard in the pack.
         groups: The numbers of the groups in the shard.
-        rows: The rows of their files.
-        names: The names of these files; "" for one that is not asked for.
+        rows: The rows of their files; shape (files,).
         blocks: The number of their blocks.
     """
 
-    path: str
+    pack: PackToSearch
     shard: int
     groups: tuple[int, ...]
-    rows: tuple[int, ...]
-    names: tuple[str, ...]
+    rows: np.ndarray
     blocks: int
+
+
+class FilesOfPack(NamedTuple):
+    """Files whose block metadata is in memory.
+
+    Attributes:
+        pack: The pack that they are in.
+        rows: Their rows; shape (files,).
+        blocks: Their numbers of blocks; shape (files,).
+    """
+
+    pack: PackToSearch
+    rows: np.ndarray
+    blocks: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class _Names(Sequence[str]):
+    """The names of files of packs, which are spelled when they are read."""
+
+    parts: Sequence[tuple[PackToSearch, np.ndarray]]
+
+    def __len__(self) -> int:
+        return sum(len(rows) for _, rows in self.parts)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[str]: ...
+
+    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
+        return list(self)[place]
+
+    def __iter__(self) -> Iterator[str]:
+        for pack, rows in self.parts:
+            yield from pack.names_of(rows.tolist())
 
 
 def search_packs(
@@ -213,8 +248,7 @@ def _groups_to_read(
             if needed[place]:
                 left.setdefault((int(part.pack[place]), int(part.shard[place])), []).append((part, place))
             else:
-                rows = part.rows_of(place)
-                files = packs[part.pack[place]].names_of(rows.tolist())
+                files = _Names([(packs[part.pack[place]], part.rows_of(place))])
                 assert part.summaries is not None
                 summary = part.summaries.slice(place, 1)
                 result.excluded.append(ExcludedFiles(files, int(part.blocks[place]), summary))
@@ -236,13 +270,11 @@ def _asked_for(groups: Groups, packs: Sequence[PackToSearch]) -> Mask:
 
 
 def _to_read(pack: PackToSearch, shard: int, groups: Sequence[tuple[Groups, int]]) -> _GroupsToRead:
-    rows = tuple(row for part, place in groups for row in part.rows_of(place).tolist())
     return _GroupsToRead(
-        path=pack.path,
+        pack=pack,
         shard=shard,
         groups=tuple(int(part.group[place]) for part, place in groups),
-        rows=rows,
-        names=tuple(pack.names_of(rows)),
+        rows=np.concatenate([part.rows_of(place) for part, place in groups]),
         blocks=sum(int(part.blocks[place]) for part, place in groups),
     )
 
@@ -277,18 +309,16 @@ def _search_batch(
 ) -> SearchResult:
     """Read the blocks of groups, and search them."""
     damaged: list[str] = []
-    read: list[tuple[pa.Table, list[tuple[str, int]]]] = []
+    read: list[tuple[pa.Table, FilesOfPack]] = []
     for part in batch:
         try:
-            table, counts = _read_groups(part, columns)
+            read.append(_read_groups(part, columns))
         except Damaged as damage:
             damaged.append(str(damage))
-            continue
-        read.append((table, list(zip(part.names, counts, strict=True))))
     result = SearchResult(damaged=damaged, groups_read=sum(len(part.groups) for part in batch))
     searched = [
         search_blocks(
-            [file for place in places for file in read[place][1]],
+            [read[place][1] for place in places],
             pa.concat_tables([read[place][0] for place in places]).combine_chunks(),
             question,
         )
@@ -297,50 +327,58 @@ def _search_batch(
     return _unite([result, *searched])
 
 
-def _read_groups(part: _GroupsToRead, columns: Collection[str] | None) -> tuple[pa.Table, list[int]]:
-    """Return the blocks of groups, and the number of blocks of each of their files.
+def _read_groups(part: _GroupsToRead, columns: Collection[str] | None) -> tuple[pa.Table, FilesOfPack]:
+    """Return the blocks of groups, and their files.
 
     Raises:
         Damaged: the pack is not as it was written, or has other groups now.
     """
-    shards = packed_shards(open_pack(part.path))
-    files = shards[part.shard].files_of_groups(part.groups) if _has_groups(shards, part) else []
-    if [row for row, _ in files] != list(part.rows):
-        raise Damaged(f"{part.path}: was written again with other groups")
-    return shards[part.shard].blocks(part.groups, columns), [count for _, count in files]
+    shards = packed_shards(open_pack(part.pack.path))
+    if _has_groups(shards, part):
+        packed = shards[part.shard]
+        rows, blocks = packed.files_of_groups(part.groups)
+        if np.array_equal(rows, part.rows):
+            return packed.blocks(part.groups, columns), FilesOfPack(part.pack, rows, blocks)
+    raise Damaged(f"{part.pack.path}: was written again with other groups")
 
 
 def _has_groups(shards: Sequence[PackedShard], part: _GroupsToRead) -> bool:
     return part.shard < len(shards) and max(part.groups) < len(shards[part.shard].groups)
 
 
-def search_blocks(files: Sequence[tuple[str, int]], table: pa.Table, question: Question) -> SearchResult:
+def search_blocks(files: Sequence[FilesOfPack], table: pa.Table, question: Question) -> SearchResult:
     """Divide files whose block metadata is in memory into those that may hold a needed row and the others.
 
     Args:
-        files: The names of the files of the metadata with their numbers of blocks, in its order; of those
-            that are not asked for, the name is empty.
+        files: The files of the metadata, in its order; those that nobody asks for are in neither part.
         table: The metadata; its field of files is not read.
         question: Marks the blocks that may hold a needed row.
     """
-    names = np.array([name for name, _ in files])
-    counts = np.array([count for _, count in files])
-    file_of_block = np.repeat(np.arange(len(files)), counts)
+    counts = np.concatenate([part.blocks for part in files])
+    asked_for = np.concatenate([np.isin(part.rows, part.pack.rows) for part in files])
+    file_of_block = np.repeat(np.arange(len(counts)), counts)
     # A file without blocks is left to the reader.
-    needed = (np.bincount(file_of_block[question(table)], minlength=len(files)) > 0) | (counts == 0)
-    kept, others = (names != "") & needed, (names != "") & ~needed
+    needed = (np.bincount(file_of_block[question(table)], minlength=len(counts)) > 0) | (counts == 0)
+    kept, others = asked_for & needed, asked_for & ~needed
     result = SearchResult()
     if kept.any():
+        names = tuple(_chosen(files, kept))
         blocks = kept[file_of_block]
-        spelled = pa.array(names.tolist(), pa.string()).take(pa.array(file_of_block[blocks]))
+        place = (np.cumsum(kept) - 1)[file_of_block[blocks]]
         file = pa.field("file", pa.string(), nullable=False)
-        renamed = table.filter(pa.array(blocks)).set_column(0, file, spelled)
-        result.shards.append(Shard(tuple(names[kept].tolist()), renamed))
+        spelled = pa.array(names, pa.string()).take(pa.array(place))
+        result.shards.append(Shard(names, table.filter(pa.array(blocks)).set_column(0, file, spelled)))
     if others.any():
         excluded = table.filter(pa.array(others[file_of_block]))
         summary = summarize(excluded, [len(excluded)])
-        result.excluded.append(ExcludedFiles(tuple(names[others].tolist()), len(excluded), summary))
+        result.excluded.append(ExcludedFiles(_chosen(files, others), len(excluded), summary))
     return result
+
+
+def _chosen(files: Sequence[FilesOfPack], mask: Mask) -> _Names:
+    """Return the names of the files that a mask of all of them chooses."""
+    parts = np.split(mask, np.cumsum([len(part.rows) for part in files])[:-1])
+    return _Names([(part.pack, part.rows[chosen]) for part, chosen in zip(files, parts, strict=True)])
 
 
 def _unite(parts: Sequence[SearchResult]) -> SearchResult:
