@@ -24,19 +24,19 @@ def _one_file_less(*arguments: Any) -> Any:
     return left._replace(files=left.files.slice(0, max(0, len(left.files) - 1)))
 
 
-def _names_in_reverse(stored: Any, names: Any, files: Any) -> Any:
-    listing = _listing(stored, names, files)
-    turned = [replace(file, file=name) for file, name in zip(listing.files, reversed(names), strict=True)]
-    return replace(listing, files=tuple(turned))
+def _under_other_names(left: Any, listing: Any, names: Any) -> Any:
+    turned = zip(listing.files, reversed(listing.files), strict=True)
+    files = tuple(replace(file, file=other.file) for file, other in turned)
+    return _read(left, replace(listing, files=files), names)
 
 
-_listing = stored_scans._listing
+_read = stored_scans._read
 
 MUTANTS: Mapping[str, Replacement] = {
-    "a file may have been written since": Replacement(stored_scans, "_check_unchanged", _without_check),
+    "a file may have been written since": Replacement(stored_scans, "check_unchanged", _without_check),
     "the directories that are excluded are left": Replacement(
         stored_scans, "_directories_left", _other_directories
     ),
     "the last file is lost": Replacement(stored_scans, "_search", _one_file_less),
-    "metadata is given to other files": Replacement(stored_scans, "_listing", _names_in_reverse),
+    "metadata is given to other files": Replacement(stored_scans, "_read", _under_other_names),
 }

@@ -196,6 +196,18 @@ def test_a_needed_file_that_has_changed_is_named(
     assert pruning.prune(pruning.table(spark, str(changing)).where("a = 1")).count() == 1
 
 
+@pytest.mark.parametrize("change", ["removed", "written"])
+def test_without_pruning_no_file_may_have_changed(spark: Any, changing: Path, change: str) -> None:
+    """Spark splits files by their sizes in the listing: of a longer one, it would lose rows."""
+    df = pruning.table(spark, str(changing))
+    if change == "removed":
+        os.unlink(changing / "k=0" / "02 ä.parquet")
+    else:
+        write(changing, 2, add=5_000)
+    with pytest.raises(Exception, match=r"02%20.*: was written or removed after the table was listed"):
+        df.count()
+
+
 def test_a_table_that_was_not_listed_as_a_whole_is_refused(spark: Any, changing: Path) -> None:
     write(changing, 3)
     pruning.collect(sorted(map(str, changing.glob("*/*.parquet"))))

@@ -4,22 +4,21 @@ Spark is not told of all of their files. The store is searched with the scan's o
 else, and what is left is a table like any other.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from pruning.errors import InputError
 from pruning.expressions.traversal import columns
 from pruning.expressions.trees import Expression
-from pruning.metadata.files.listing import ListedFile, Listing, Stamp
+from pruning.metadata.files.listing import Listing, Stamp
 from pruning.metadata.footers.thrift_lanes import Mask
 from pruning.metadata.store.collecting import BlocksRead, with_data_facts
 from pruning.metadata.store.packs import Damaged
 from pruning.metadata.store.searching import Question
-from pruning.metadata.store.snapshots import FilesLeft, Snapshot, paths_of
+from pruning.metadata.store.snapshots import FilesLeft, Snapshot
 from pruning.metadata.table.blocks import rename, unite
 from pruning.metadata.table.partial import with_columns_read
 from pruning.metadata.table.schema import block_schema
@@ -28,9 +27,8 @@ from pruning.rules.sets.truths import Match
 from pruning.spark.catalyst.leaves import PlanLeaf
 from pruning.spark.drive.block_reading import NeededBlocks
 from pruning.spark.jvm.gateway import Java
-from pruning.spark.lake.hadoop_files import HadoopFiles
 from pruning.spark.lake.nested import leaf_types
-from pruning.spark.lake.stored_tables import StoredTable, stored_table
+from pruning.spark.lake.stored_tables import StoredTable, check_unchanged, stored_table
 from pruning.spark.lake.tables import (
     ParquetTable,
     Unprunable,
@@ -133,8 +131,8 @@ def open_part(
         raise Unprunable(f"{len(left.files):,} of its files may hold a needed row, too many to tell Spark of")
     index = stored.index_of(left.files)
     table = parquet_table(spark, with_relation(spark, leaf.node, index), leaf.attributes)
-    listing = _listing(stored, stored.names_in(index, paths_of(left.files)), left.files)
-    _check_unchanged(spark, listing)
+    listing = stored.listing_of(index, left.files)
+    check_unchanged(spark, listing)
     return StoredPart(
         table=replace(table, is_part=True),
         left_out=LeftOut(
@@ -208,43 +206,3 @@ def _read(left: FilesLeft, listing: Listing, names: frozenset[str]) -> BlocksRea
     shards = [rename(shard, spelled) for shard in left.shards]
     metadata = with_columns_read(unite(shards, [listed.file for listed in listing.files]), names)
     return BlocksRead(with_data_facts(metadata, listing, names), {})
-
-
-def _listing(stored: StoredTable, names: Sequence[str], files: pa.Table) -> Listing:
-    """Return the files as they were listed when the store saw them, under the names that Spark gives them."""
-    place = stored.snapshot.place
-    return Listing(
-        tuple(
-            ListedFile(
-                file=name,
-                path=f"{place.directory}/{path}",
-                local=place.is_local,
-                size_bytes=size_bytes,
-                modified_ns=modified_ns,
-                named=False,
-            )
-            for name, path, size_bytes, modified_ns in zip(
-                names,
-                paths_of(files),
-                files["size_bytes"].to_pylist(),
-                files["modified_ns"].to_pylist(),
-                strict=True,
-            )
-        ),
-        place.directory,
-    )
-
-
-def _check_unchanged(spark: SparkSession, listing: Listing) -> None:
-    """Check that files are those that the store saw.
-
-    Raises:
-        InputError: one of them is not.
-    """
-    statuses = HadoopFiles(spark).statuses([listed.file for listed in listing.files])
-    for listed, status in zip(listing.files, statuses, strict=True):
-        if isinstance(status, str) or not status.is_of(listed):
-            raise InputError(
-                f"{listed.file}: was written or removed after the table was listed; list it anew by "
-                "`pruning.collect` of its directory, and open it again"
-            )

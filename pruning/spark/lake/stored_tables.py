@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pruning.arguments import describe_value
 from pruning.errors import InputError
-from pruning.metadata.files.listing import texts_of_paths
+from pruning.metadata.files.listing import ListedFile, Listing, texts_of_paths
 from pruning.metadata.files.locations import NoFileSystem, address, is_on_local_disk, locate
 from pruning.metadata.files.places import places_of_directory
 from pruning.metadata.files.table_formats import table_format_notes
@@ -176,12 +176,16 @@ class StoredTable:
         """Return Spark's index of all files.
 
         Raises:
-            InputError: a version of the store is damaged, or has been deleted since.
+            InputError: a file has been written or removed since the table was listed; or a version of the
+                store is damaged, or has been deleted since.
         """
         try:
-            return self.index_of(self.snapshot.files())
+            files = self.snapshot.files()
         except Damaged as damage:
             raise InputError(f"{damage}; `pruning.table({self._path!r})` opens the table anew") from damage
+        index = self.index_of(files)
+        check_unchanged(self._spark, self.listing_of(index, files))
+        return index
 
     def index_of(self, files: pa.Table) -> Java:
         """Return Spark's index of some files, as `pruning.metadata.store.log.FILES` describes them."""
@@ -195,6 +199,27 @@ class StoredTable:
         names = string_array(self._spark, index.inputFiles())
         by_path = {one_slash(unquote(name)): name for name in names}
         return [by_path[one_slash(f"{root}/{path}")] for path in paths]
+
+    def listing_of(self, index: Java, files: pa.Table) -> Listing:
+        """Return the files in an index as the store saw them, under the names that Spark gives them."""
+        place, paths = self.snapshot.place, paths_of(files)
+        sizes, times = files["size_bytes"].to_pylist(), files["modified_ns"].to_pylist()
+        return Listing(
+            tuple(
+                ListedFile(
+                    file=name,
+                    path=f"{place.directory}/{path}",
+                    local=place.is_local,
+                    size_bytes=size_bytes,
+                    modified_ns=modified_ns,
+                    named=False,
+                )
+                for name, path, size_bytes, modified_ns in zip(
+                    self.names_in(index, paths), paths, sizes, times, strict=True
+                )
+            ),
+            place.directory,
+        )
 
     def names_of_examples(self) -> list[str]:
         """Return the names that Spark gives the examples, in the order of the snapshot's directories."""
@@ -210,6 +235,21 @@ class StoredTable:
 
     def _index(self, statuses: Java, partitions: Java | None) -> Java:
         return index_of_listings(self._spark, self._relation, [(self._root, statuses)], partitions)
+
+
+def check_unchanged(spark: SparkSession, listing: Listing) -> None:
+    """Check that files are those that the store saw.
+
+    Raises:
+        InputError: one of them is not.
+    """
+    statuses = HadoopFiles(spark).statuses([listed.file for listed in listing.files])
+    for listed, status in zip(listing.files, statuses, strict=True):
+        if isinstance(status, str) or not status.is_of(listed):
+            raise InputError(
+                f"{listed.file}: was written or removed after the table was listed; list it anew by "
+                "`pruning.collect` of its directory, and open it again"
+            )
 
 
 class _AllFiles:
