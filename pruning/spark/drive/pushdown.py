@@ -84,7 +84,12 @@ def safe_condition(spark: SparkSession, condition: Java) -> Java | None:
 
 
 def doubted_columns(leaf: PlanLeaf) -> set[str]:
-    """Return the leaf's columns in comparisons right above it by which Parquet's reader may lose rows."""
+    """Return the leaf's columns in comparisons right above it by which Parquet's reader may lose rows.
+
+    Iceberg has readers of its own, into which Spark pushes nothing by a leaf over staged files.
+    """
+    if simple_name(leaf.node) != "LogicalRelation":
+        return set()
     types = leaf_types({attribute.name: attribute.type for attribute in leaf.attributes}).values()
     if not leaf.chain.conditions or not any(map(_is_doubted, types)):
         return set()

@@ -1,6 +1,6 @@
 """One scan of a query, which one technique after another narrows."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from pruning.expressions.traversal import columns, leaf_names
 from pruning.expressions.trees import And, Expression, Literal
 from pruning.expressions.types import BOOLEAN
 from pruning.metadata.files.listing import Stamp
-from pruning.metadata.store.collecting import BlocksRead
+from pruning.metadata.table.live_rows import countable_verdicts
 from pruning.metadata.table.partial import (
     noted_columns,
     unread_columns,
@@ -25,8 +25,17 @@ from pruning.metadata.table.schema import columns_only
 from pruning.rules.sets.truths import Match, match_codes
 from pruning.spark.catalyst.clock import with_clock
 from pruning.spark.catalyst.leaves import PlanLeaf, Unsettled
-from pruning.spark.drive.block_reading import NeededBlocks
+from pruning.spark.drive.block_reading import MetadataReader, NeededBlocks
 from pruning.spark.drive.filter_technique import CatalystPredicate, catalyst_predicate, filter_verdicts
+from pruning.spark.drive.leaf_tables import (
+    LeafTable,
+    LeafTables,
+    can_run,
+    listed_bytes,
+    listed_stamps,
+    notes_on,
+    with_files,
+)
 from pruning.spark.drive.pushdown import with_range_filters
 from pruning.spark.drive.range_filters import RangeFilter, range_filters_of_files
 from pruning.spark.drive.report import Removal, ScanReport, readable
@@ -34,38 +43,23 @@ from pruning.spark.drive.scan_sets import ScanSet, SummarizedFiles
 from pruning.spark.jvm.gateway import Java, simple_name
 from pruning.spark.lake.matching import matching_columns
 from pruning.spark.lake.nested import leaf_types
-from pruning.spark.lake.tables import (
-    ParquetTable,
-    Unprunable,
-    format_notes,
-    listed_stamps,
-    parquet_table,
-    with_files,
-    with_partition_values,
-    without_rows,
-)
+from pruning.spark.lake.tables import Unprunable, with_partition_values, without_rows
 from pruning.techniques.plan.keys import KeyBounds
 from pruning.verdicts.bounding import key_bounds
 from pruning.verdicts.classification import classify_blocks
 from pruning.verdicts.densities import densities
 
-# Reads the block metadata of files with the given sizes and times, and of some of their columns or more; of a
-# large table, of the blocks that are needed.
-MetadataReader = Callable[
-    [tuple[str, ...], tuple[Stamp, ...], frozenset[str], NeededBlocks | None], BlocksRead
-]
-
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class TableScan:
-    """A scan of a Parquet table, which techniques narrow one after another.
+    """A scan of a table, which techniques narrow one after another.
 
     Footers are read by `read_scan_set`, when a technique first needs them, and by nothing else.
     """
 
     spark: SparkSession
     leaf: PlanLeaf
-    table: ParquetTable
+    table: LeafTable
     own_filter: CatalystPredicate
     read_metadata: MetadataReader
     removals: list[Removal] = field(default_factory=list)
@@ -114,7 +108,7 @@ class TableScan:
 
     def listed_bytes(self) -> int:
         """Return the bytes of all of the table's files, as Spark has listed them."""
-        return int(self.table.location.sizeInBytes())
+        return listed_bytes(self.table)
 
     def read_scan_set(self) -> ScanSet:
         """Return the row groups that are still to be read. The first call reads the footers.
@@ -139,7 +133,7 @@ class TableScan:
             self.scan_set = ScanSet(
                 metadata=metadata,
                 failures=failures,
-                verdicts=self._verdicts(metadata),
+                verdicts=countable_verdicts(self._verdicts(metadata), metadata),
                 keep=np.ones(metadata.num_rows, bool),
                 file_of_block=file_of_block,
                 unknown_files=is_unknown,
@@ -231,10 +225,11 @@ class TableScan:
         """
         kept = self.files() if files is None else list(files)
         node = self.leaf.node if leaf is None else leaf
-        if self.table.files and not kept:
+        may_stay = can_run(self.table) if leaf is None else not self.is_pinned
+        is_whole = len(kept) == len(self.table.files) and may_stay
+        if not kept and not is_whole:
             return without_rows(self.spark, with_files(self.spark, self.table, [], leaf=node))
         ranges = self._range_filters(kept)
-        is_whole = len(kept) == len(self.table.files) and (leaf is None or not self.is_pinned)
         narrowed = node if is_whole else with_files(self.spark, self.table, kept, leaf=node)
         if ranges:
             narrowed, ranges = with_range_filters(self.spark, narrowed, ranges)
@@ -357,7 +352,7 @@ class TableScan:
 def open_scan(
     spark: SparkSession,
     leaf: PlanLeaf,
-    read_metadata: MetadataReader,
+    tables: LeafTables,
     *,
     columns_read: frozenset[str] | None,
     keys: frozenset[str],
@@ -367,14 +362,14 @@ def open_scan(
     Args:
         spark: The session.
         leaf: The leaf.
-        read_metadata: Reads the block metadata of the leaf's files.
+        tables: Opens the table that it reads.
         columns_read: The table's columns that the query reads; None is all of them.
         keys: The table's columns that keys of joins, groups and orders are made of.
     Raises:
         Unsettled: the query asks which files its rows come from, so no scan of it may change.
     """
     try:
-        table = parquet_table(spark, leaf.node, leaf.attributes)
+        table = tables.open(leaf)
     except Unprunable as reason:
         return ScanReport(paths=(simple_name(leaf.node),), notes=(f"left as it is: {reason}",))
     for attribute in table.attributes:
@@ -382,13 +377,13 @@ def open_scan(
             raise Unsettled(f"the query reads {attribute.name}, which tells of files")
     names = leaf.chain.names({attribute.id: attribute.name for attribute in table.attributes})
     own_filter = catalyst_predicate(spark, leaf.chain.conditions, names)
-    notes = list(format_notes(spark, table))
+    notes = list(notes_on(spark, table))
     return TableScan(
         spark=spark,
         leaf=leaf,
         table=table,
         own_filter=own_filter,
-        read_metadata=read_metadata,
+        read_metadata=tables.metadata_reader(table),
         columns_read=columns_read,
         keys=keys,
         notes=notes,
