@@ -12,6 +12,7 @@ from pruning.metadata.store.collecting import BlocksRead
 from pruning.spark.catalyst.leaves import PlanLeaf
 from pruning.spark.drive.analyzed_plans import leaf_number
 from pruning.spark.drive.block_reading import BlockReader, MetadataReader
+from pruning.spark.drive.pushdown import safe_condition
 from pruning.spark.drive.report import Removal
 from pruning.spark.iceberg.leaves import is_stand_in, reason_to_leave
 from pruning.spark.iceberg.tables import IcebergTable, LeafReader, plan_iceberg_table
@@ -50,7 +51,11 @@ class LeafTables:
         for scan, leaf in leaves.items():
             if is_stand_in(leaf.node):
                 columns = keys[scan] | _columns_in_conditions(leaf)
-                reader = LeafReader(node=leaf.node, conditions=leaf.chain.conditions, columns=columns)
+                # A condition by which Iceberg may lose rows is replaced by one that it does not know.
+                conditions = tuple(
+                    safe_condition(spark, condition) or condition for condition in leaf.chain.conditions
+                )
+                reader = LeafReader(node=leaf.node, conditions=conditions, columns=columns)
                 opened._readers.setdefault(leaf_number(leaf.node), []).append(reader)
         return opened
 

@@ -108,13 +108,12 @@ public final class IcebergLeaves {
             ? SnapshotUtil.schemaFor(table, source.snapshotId(), null)
             : SnapshotUtil.schemaFor(table, source.branch());
         Snapshot snapshot = snapshot(spark, source, options, metadata);
-        if (schema.schemaId() != metadata.currentSchemaId()) {
-            metadata = TableMetadata.buildFrom(metadata)
-                .setCurrentSchema(schema.schemaId())
-                .discardChanges()
-                .withMetadataLocation(metadata.metadataFileLocation())
-                .build();
+        // Iceberg's readers take the present schema, and its estimates the present snapshot.
+        TableMetadata.Builder builder = TableMetadata.buildFrom(metadata).setCurrentSchema(schema.schemaId());
+        if (snapshot != null) {
+            builder.setBranchSnapshot(snapshot.snapshotId(), SnapshotRef.MAIN_BRANCH);
         }
+        metadata = builder.discardChanges().withMetadataLocation(metadata.metadataFileLocation()).build();
         if (!metadata.schema().sameSchema(schema)) {
             throw left("the table's schema has changed meanwhile");
         }

@@ -4,14 +4,15 @@ from importlib.resources import files
 from typing import Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pruning.spark.jvm.gateway import Java, first_line, jvm, simple_name
 from pruning.spark.lake.tables import Unprunable
 
 _CLASS = "IcebergLeaves"
-# The exception that says why a leaf is left alone.
-_LEFT = "UnsupportedOperationException"
+# The errors of calls into Java.
+JAVA_ERRORS = (Py4JError, PySparkException)
 # An instance, or why there is none, by the gateway of the Java process.
 _INSTANCES: dict[Any, Java | str] = {}
 
@@ -40,18 +41,19 @@ def _compile(spark: SparkSession, table: Java) -> Java | str:
     compiler.setParentClassLoader(table.getClass().getClassLoader())
     try:
         compiler.cook(files(__package__).joinpath(f"{_CLASS}.java").read_text(encoding="utf-8"))
-    except Py4JError as error:
+    except JAVA_ERRORS as error:
         return reason_of(error)
     return compiler.getClassLoader().loadClass(_CLASS).newInstance()
 
 
-def reason_of(error: Py4JError) -> str:
-    """Return why Iceberg or the Java side has not done what it was asked, in one line."""
+def reason_of(error: Exception) -> str:
+    """Return why Iceberg or the Java side has not done what it was asked, in one line.
+
+    Args:
+        error: One of `JAVA_ERRORS`. PySpark gives the texts of some of Java's exceptions without their classes.
+    """
     if not isinstance(error, Py4JJavaError):
         return first_line(error)
     exception = error.java_exception
     lines = str(exception.getMessage() or "").splitlines()
-    kind = simple_name(exception)
-    if not lines:
-        return kind
-    return lines[0] if kind == _LEFT else f"{kind}: {lines[0]}"
+    return f"{simple_name(exception)}: {lines[0]}" if lines else simple_name(exception)

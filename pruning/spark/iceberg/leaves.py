@@ -8,10 +8,9 @@ would have answered alone. What runs in the end is a leaf over *staged* files, w
 import uuid
 from collections.abc import Mapping, Sequence
 
-from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from pruning.spark.iceberg.java_side import java_side, reason_of
+from pruning.spark.iceberg.java_side import JAVA_ERRORS, java_side, reason_of
 from pruning.spark.jvm.gateway import Java, class_name, jvm, simple_name, with_element
 from pruning.spark.lake.tables import Unprunable, leaf_attributes
 
@@ -45,7 +44,7 @@ def stand_in(spark: SparkSession, leaf: Java, options: Mapping[str, str]) -> Jav
         return _relation(spark, leaf, leaf.table(), options)
     try:
         pinned = java_side(spark, leaf.table()).pin(spark._jsparkSession, leaf.table(), leaf.options())
-    except Py4JError as error:
+    except JAVA_ERRORS as error:
         raise Unprunable(reason_of(error)) from error
     return _relation(spark, leaf, pinned, options)
 

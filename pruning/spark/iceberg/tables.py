@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import pyarrow as pa
-from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from pruning.expressions.names import top_column
@@ -13,7 +12,7 @@ from pruning.expressions.types import Type
 from pruning.metadata.iceberg.blocks import iceberg_blocks
 from pruning.metadata.iceberg.fields import IcebergField, fields_of_schema
 from pruning.metadata.iceberg.planned_files import PlannedFiles, read_facts
-from pruning.spark.iceberg.java_side import reason_of
+from pruning.spark.iceberg.java_side import JAVA_ERRORS, reason_of
 from pruning.spark.iceberg.leaves import staged_leaf
 from pruning.spark.jvm.gateway import Java, jvm
 from pruning.spark.lake.tables import Attribute, Unprunable
@@ -90,7 +89,7 @@ class IcebergTable:
         places = [place for place, file in enumerate(self.files) if file in wanted]
         try:
             return staged_leaf(spark, node, self.java, places)
-        except Py4JError as error:
+        except JAVA_ERRORS as error:
             raise Unprunable(f"Iceberg could not stage the files that are left ({reason_of(error)})") from error
 
 
@@ -123,7 +122,7 @@ def plan_iceberg_table(
         java = pinned.plan(conditions, outputs, ",".join(str(column.id) for column in fields.values()))
         planned, filter_ = read_facts(java.facts()), str(java.filterText())
         snapshot_id = pinned.pinnedSnapshotId()
-    except Py4JError as error:
+    except JAVA_ERRORS as error:
         raise Unprunable(f"Iceberg could not plan its files ({reason_of(error)})") from error
     if len(set(planned.files)) != len(planned.files):
         raise Unprunable("a file is listed twice")
