@@ -27,7 +27,7 @@ from pruning.spark.jvm.gateway import (
     some,
     subtrees,
 )
-from pruning.spark.iceberg.leaves import is_iceberg_leaf, is_stand_in, stand_in
+from pruning.spark.iceberg.leaves import is_iceberg_leaf, is_pinned, stand_in
 from pruning.spark.lake.tables import Unprunable, is_parquet_leaf, with_relation
 
 _OPTION = "skipproof.leaf"
@@ -194,7 +194,7 @@ class AnalyzedPlan:
 
 def leaf_number(leaf: Java) -> int | None:
     """Return the number that a leaf of an optimized plan carries; None where it has none."""
-    if is_stand_in(leaf):
+    if is_pinned(leaf):
         text = leaf.relation().options().get(_OPTION)
         return None if text is None else int(text)
     if not is_parquet_leaf(leaf):

@@ -156,13 +156,15 @@ def _open_scans(spark: SparkSession, plan: Java) -> tuple[list[Query], list[_Lea
     trees = PlanTrees(spark)
     plans = trees.all(plan)
     keys = {scan: names for tree in plans for scan, names in key_columns(tree).items()}
-    tables = LeafTables.of(spark, trees.leaves, keys)
+    leaf_tables = LeafTables.of(spark, trees.leaves, keys)
     queries: list[Query] = []
     occurrences: list[_LeafScan] = []
     for tree in plans:
         named = columns_read(tree, trees.javas)
         opened = {
-            scan: open_scan(spark, trees.leaves[scan], tables, columns_read=named[scan], keys=keys[scan])
+            scan: open_scan(
+                spark, trees.leaves[scan], leaf_tables, columns_read=named[scan], keys=keys[scan]
+            )
             for scan in scans(tree)
         }
         occurrences += [_LeafScan(trees.leaves[node], scan) for node, scan in opened.items()]

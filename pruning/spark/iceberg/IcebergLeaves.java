@@ -183,8 +183,13 @@ public final class IcebergLeaves {
             return snapshot == null ? null : Long.valueOf(snapshot.snapshotId());
         }
 
+        /** Return whether the table reads staged files; another one cannot be read at all. */
+        public boolean isStaged() {
+            return residualColumns != null;
+        }
+
         public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
-            if (residualColumns == null) {
+            if (!isStaged()) {
                 return new StandIn(schema(), snapshot);
             }
             return new StagedBuilder(super.newScanBuilder(options), schema(), residualColumns);

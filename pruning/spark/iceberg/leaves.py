@@ -50,7 +50,12 @@ def stand_in(spark: SparkSession, leaf: Java, options: Mapping[str, str]) -> Jav
 
 
 def is_stand_in(leaf: Java) -> bool:
-    """Tell whether a leaf of an optimized plan is a stand-in, or a leaf over staged files."""
+    """Tell whether a leaf of an optimized plan is a stand-in."""
+    return is_pinned(leaf) and not leaf.relation().table().isStaged()
+
+
+def is_pinned(leaf: Java) -> bool:
+    """Tell whether a leaf of an optimized plan is a stand-in, or reads staged files."""
     return simple_name(leaf) == SCANNED and simple_name(leaf.relation().table()) == _PINNED_TABLE
 
 
