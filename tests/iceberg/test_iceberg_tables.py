@@ -1,6 +1,7 @@
 """`pruning.prune` over tables of Iceberg: versions, deletes, evolution, and what is left alone."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pruning
+from mutants.iceberg.leaves import MUTANTS
 from pruning.errors import InputError
 from pruning.spark.drive.report import Report, ScanReport
 
@@ -230,11 +232,12 @@ def test_partition_values_are_known_without_metrics(iceberg: Any, new_name: Call
 def test_one_leaf_that_is_read_twice_reads_what_either_needs(iceberg: Any, table: str) -> None:
     df = iceberg.sql(
         f"WITH c AS (SELECT * FROM {table} WHERE {OURS.format('x', 9)}) "
-        f"SELECT a.x, b.x FROM c a JOIN c b ON a.x = b.x + 10 WHERE a.x < 30 AND b.s <> 'no'"
+        f"SELECT a.x, b.x FROM c a JOIN c b ON a.x = b.x - 10 WHERE a.x < 30 AND b.s <> 'no'"
     )
     pruned = pruning.prune(df)
     assert sorted(pruned.collect()) == sorted(df.collect())
     assert pruned is not df
+    assert pruned.count() == 20
 
 
 def test_a_later_version_is_not_seen(iceberg: Any, table: str) -> None:
@@ -311,3 +314,34 @@ def test_another_catalog_and_another_store_give_the_same_tables(iceberg: Any) ->
     check(iceberg.table(name).where(OURS.format("x", 39)), kept=2, total=6)
     iceberg.sql(f"DELETE FROM {name} WHERE x = 45")
     check(iceberg.table(name).where(OURS.format("x", 39)), kept=2, total=6)
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mutant_of_iceberg_leaves_is_found_out(
+    name: str,
+    iceberg: Any,
+    table: str,
+    new_name: Callable[[], str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each makes one of these tests fail."""
+    checks = {
+        "deleted rows are live": partial(
+            test_deleted_rows_are_not_counted_as_live, iceberg, new_name, version=2
+        ),
+        "a name is its first field": partial(
+            test_a_version_before_the_schema_changed_has_its_own_columns, iceberg, table
+        ),
+        "Iceberg knows NaN": partial(
+            test_rows_with_nan_are_found_where_iceberg_loses_them, iceberg, new_name
+        ),
+        "all copies of a leaf need what the first needs": partial(
+            test_one_leaf_that_is_read_twice_reads_what_either_needs, iceberg, table
+        ),
+        "chosen files are all files": partial(
+            test_what_is_no_plain_scan_of_a_table_is_left_alone, iceberg, table
+        ),
+    }
+    monkeypatch.setattr(*MUTANTS[name])
+    with pytest.raises(AssertionError):
+        checks[name]()

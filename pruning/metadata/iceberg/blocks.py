@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from pruning.metadata.footers.chunk_facts import without
 from pruning.metadata.footers.thrift_lanes import ABSENT, Mask, Numbers
-from pruning.metadata.iceberg.bounds import believed_bounds, including_zeros, ordered, without_crossed
+from pruning.metadata.iceberg.bounds import believed_bounds, ordered, without_crossed
 from pruning.metadata.iceberg.fields import IcebergField
 from pruning.metadata.iceberg.partitions import PartitionKnowledge, partition_knowledge
 from pruning.metadata.iceberg.planned_files import FieldMetrics, PlannedFiles
@@ -65,7 +65,7 @@ def _column(
     null_counts = np.where(metrics.value_counts == rows, _plausible(metrics.null_counts, rows), ABSENT)  # (1)
     nan_counts = _plausible(metrics.nan_counts, rows)
     is_null = _is_absent(planned, field, metrics)  # (2)
-    is_exact = np.zeros(len(rows), np.bool_)
+    is_exact, is_whole = np.zeros(len(rows), np.bool_), is_counted & (live == rows) & (live > 0)
     for knowledge in _knowledge(planned, field):
         lower, upper = _intersection(lower, upper, knowledge)
         is_null = np.where(knowledge.is_constant, knowledge.is_null, is_null | knowledge.is_null)
@@ -74,9 +74,9 @@ def _column(
             is_nan = knowledge.is_constant & _mask(pc.is_nan(lower))
             is_number = knowledge.is_constant & _mask(lower.is_valid()) & ~is_nan
             nan_counts = np.where(is_nan, rows, np.where(is_number, 0, nan_counts))
-            lower, upper = including_zeros(without(lower, is_nan), without(upper, is_nan))
+            lower, upper = without(lower, is_nan), without(upper, is_nan)
         else:
-            is_exact |= knowledge.is_constant & knowledge.is_value & (live == rows) & (live > 0)  # (4)
+            is_exact |= knowledge.is_constant & knowledge.is_value & is_whole  # (4)
     null_counts = _live_counts(np.where(is_null, rows, null_counts), planned, live, is_counted)
     nan_counts = _live_counts(np.where(is_null, 0, nan_counts), planned, live, is_counted)
     lower, upper = without_crossed(without(lower, is_null), without(upper, is_null))

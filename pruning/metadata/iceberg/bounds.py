@@ -64,25 +64,14 @@ def believed_bounds(lower: ByteStrings, upper: ByteStrings, field: IcebergField)
     Proof     (1) The bytes decode to the bound in the field's present type.
               (2) A writer that lets NaN into one bound may have compared it with values, so that the other
               bound is no bound: both are dropped.
-              (3) 0.0 and -0.0 are equal in SQL, and are ordered in Iceberg: a zero is replaced by that which
-              includes both.
-              (4) Bounds that cross are of no file.
+              (3) Bounds that cross are of no file.
     Unsound   if either is taken for a value that a row has.
     """
     lowest, highest = decode_values(lower, field), decode_values(upper, field)  # (1)
     if field.type.floating:
         nan = _mask(pc.is_nan(lowest)) | _mask(pc.is_nan(highest))
         lowest, highest = without(lowest, nan), without(highest, nan)  # (2)
-        lowest, highest = including_zeros(lowest, highest)  # (3)
-    return without_crossed(lowest, highest)  # (4)
-
-
-def including_zeros(lower: pa.Array, upper: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Return bounds of floating-point numbers of which a zero includes both zeros."""
-    return tuple(
-        pc.if_else(pc.equal(bounds, zero), pa.scalar(zero, bounds.type), bounds)
-        for bounds, zero in ((lower, -0.0), (upper, 0.0))
-    )
+    return without_crossed(lowest, highest)  # (3)
 
 
 def without_crossed(lower: pa.Array, upper: pa.Array) -> tuple[pa.Array, pa.Array]:

@@ -1,0 +1,36 @@
+"""Ways to prune queries over tables of Iceberg that are wrong in one way each."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mutants.replacements import Replacement
+from pruning.metadata.iceberg.fields import IcebergField
+from pruning.spark.drive import leaf_tables, scans
+from pruning.spark.iceberg import tables
+from pruning.spark.iceberg.leaves import is_pinned
+
+_fields_of_schema, _plan = tables.fields_of_schema, leaf_tables.plan_iceberg_table
+_FIRST_IDS: dict[str, int] = {}
+
+
+def _first_fields(schema_json: str) -> dict[str, IcebergField]:
+    fields = _fields_of_schema(schema_json)
+    return {
+        name: replace(field, id=_FIRST_IDS.setdefault(name, field.id)) for name, field in fields.items()
+    }
+
+
+def _plan_for_first(spark: Any, readers: Sequence[Any], attributes: Any) -> Any:
+    return _plan(spark, readers[:1], attributes)
+
+
+MUTANTS: Mapping[str, Replacement] = {
+    "deleted rows are live": Replacement(scans, "countable_verdicts", lambda verdicts, metadata: verdicts),
+    "a name is its first field": Replacement(tables, "fields_of_schema", _first_fields),
+    "Iceberg knows NaN": Replacement(leaf_tables, "safe_condition", lambda spark, condition: None),
+    "all copies of a leaf need what the first needs": Replacement(
+        leaf_tables, "plan_iceberg_table", _plan_for_first
+    ),
+    "chosen files are all files": Replacement(leaf_tables, "is_stand_in", is_pinned),
+}
