@@ -5,24 +5,22 @@ from dataclasses import replace
 from typing import Any
 
 from mutants.replacements import Replacement
-from pruning.metadata.iceberg.fields import IcebergField
+from pruning.metadata.iceberg.fields import IcebergField, fields_of_schema
 from pruning.spark.drive import leaf_tables, scans
 from pruning.spark.iceberg import tables
 from pruning.spark.iceberg.leaves import is_pinned
+from pruning.spark.iceberg.tables import plan_iceberg_table
 
-_fields_of_schema, _plan = tables.fields_of_schema, leaf_tables.plan_iceberg_table
 _FIRST_IDS: dict[str, int] = {}
 
 
 def _first_fields(schema_json: str) -> dict[str, IcebergField]:
-    fields = _fields_of_schema(schema_json)
-    return {
-        name: replace(field, id=_FIRST_IDS.setdefault(name, field.id)) for name, field in fields.items()
-    }
+    fields = fields_of_schema(schema_json)
+    return {name: replace(field, id=_FIRST_IDS.setdefault(name, field.id)) for name, field in fields.items()}
 
 
 def _plan_for_first(spark: Any, readers: Sequence[Any], attributes: Any) -> Any:
-    return _plan(spark, readers[:1], attributes)
+    return plan_iceberg_table(spark, readers[:1], attributes)
 
 
 MUTANTS: Mapping[str, Replacement] = {

@@ -11,9 +11,7 @@ CATALOG = "ice"
 
 
 @pytest.fixture(scope="session")
-def iceberg(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Any]:
+def iceberg(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The session, with the catalog `ice`."""
     reason = reason_without_runtime()
     if reason:

@@ -39,9 +39,7 @@ def outcome(spark: Any, query: Query, forms_of: list[Form], new_name: Callable[[
         names = [new_name() for _ in query.tables]
         written = {
             view: write_table(spark, table, name, form)
-            for (view, table), name, form in zip(
-                query.tables_by_name.items(), names, forms_of, strict=True
-            )
+            for (view, table), name, form in zip(query.tables_by_name.items(), names, forms_of, strict=True)
         }
         with temporary_views(spark, written):
             pruned = pruning.prune(spark.sql(query.sql))

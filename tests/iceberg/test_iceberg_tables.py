@@ -75,9 +75,7 @@ def scan_of(report: Report, name: str) -> ScanReport:
 
 
 def test_files_are_excluded_by_iceberg_and_by_our_rules(iceberg: Any, table: str) -> None:
-    report = check(
-        iceberg.table(table).where(f"x < 45 AND {OURS.format('x', 19)}"), kept=3, total=6
-    )
+    report = check(iceberg.table(table).where(f"x < 45 AND {OURS.format('x', 19)}"), kept=3, total=6)
     removals = {removal.technique: removal.files for removal in report.scans[0].removals}
     assert removals == {"iceberg": 1, "filter": 2}
     assert report.scans[0].to_dict()["blocks_total"] == 6
@@ -133,9 +131,7 @@ def test_deleted_rows_are_not_counted_as_live(
     assert pruning.prune(top).collect() == top.collect()
 
 
-def test_rows_that_equality_deletes_name_are_not_counted(
-    iceberg: Any, table: str, tmp_path: Path
-) -> None:
+def test_rows_that_equality_deletes_name_are_not_counted(iceberg: Any, table: str, tmp_path: Path) -> None:
     """Spark writes no equality deletes, but reads them."""
     field = pa.field("x", pa.int64(), metadata={"PARQUET:field_id": "1"})
     path = tmp_path / "deletes.parquet"
@@ -164,7 +160,8 @@ def test_rows_that_equality_deletes_name_are_not_counted(
 def test_each_way_to_choose_a_version_is_kept(iceberg: Any, table: str) -> None:
     ids = snapshots(iceberg, table)
     condition = OURS.format("x", 9)
-    java_table(iceberg, table).manageSnapshots().createTag("old", ids[2]).createBranch("side", ids[1]).commit()
+    versions = java_table(iceberg, table).manageSnapshots()
+    versions.createTag("old", ids[2]).createBranch("side", ids[1]).commit()
     append_to_branch(iceberg, table)
     times = iceberg.sql(f"SELECT committed_at FROM {table}.snapshots ORDER BY committed_at").collect()
     for version, kept, total in [
@@ -195,7 +192,8 @@ def test_a_version_before_the_schema_changed_has_its_own_columns(iceberg: Any, t
     iceberg.sql(f"ALTER TABLE {table} ADD COLUMN x BIGINT")
     iceberg.sql(f"ALTER TABLE {table} ALTER COLUMN y TYPE BIGINT")
     iceberg.sql(f"INSERT INTO {table} VALUES (100, 100, 'later', 1000)")
-    check(iceberg.sql(f"SELECT * FROM {table} VERSION AS OF {ids[-1]} WHERE {OURS.format('x', 39)}"), kept=2, total=6)
+    before = f"SELECT * FROM {table} VERSION AS OF {ids[-1]} WHERE {OURS.format('x', 39)}"
+    check(iceberg.sql(before), kept=2, total=6)
     check(iceberg.sql(f"SELECT * FROM {table} WHERE {OURS.format('z', 39)}"), kept=3, total=7)
     check(iceberg.sql(f"SELECT * FROM {table} WHERE {OURS.format('y', 39)}"), kept=3, total=7)
     # Files of before hold NULL for certain.

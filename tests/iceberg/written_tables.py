@@ -92,7 +92,7 @@ def _halves(table: Table) -> tuple[Sequence[Block], Sequence[Block]]:
 
 
 def write_table(spark: Any, table: Table, name: str, form: Form) -> Any:
-    """Write a table as one of Iceberg, a file for each block that has rows, and return the frame that reads it.
+    """Write a table as one of Iceberg, a file for each block that has rows, and return a frame that reads it.
 
     Deleted rows are copies of the table's rows with other numbers in its last column.
     """
@@ -116,7 +116,10 @@ def write_table(spark: Any, table: Table, name: str, form: Form) -> Any:
     numbers = iter(range(DELETED_FROM, 2 * DELETED_FROM))
     dead = form.dead or (0,) * len(table.blocks)
     blocks = [
-        (*block, *((*block[place % len(block)][:-1], next(numbers)) for place in range(count if block else 0)))
+        (
+            *block,
+            *((*block[place % len(block)][:-1], next(numbers)) for place in range(count if block else 0)),
+        )
         for block, count in zip(table.blocks, dead, strict=True)
     ]
     half = len(blocks) // 2
@@ -179,5 +182,3 @@ def _append(
     ]
     united = reduce(lambda one, other: one.union(other), (frame.coalesce(1) for frame in frames))
     united.drop(ROW_ORDINAL).selectExpr(*columns).writeTo(name).append()
-
-

@@ -53,7 +53,7 @@ def _column(
     """Return the statistics of a field in each file; shape (files,).
 
     Claim     They are true of the live rows, as `pruning.metadata.table.schema` says.
-    Premises  As for `believed_bounds` and `partition_knowledge`; metrics are of the rows as they were written.
+    Premises  As for `believed_bounds` and `partition_knowledge`; metrics are of the rows that were written.
     Proof     (1) Where a file has as many values as rows, its count of NULL is that of its rows.
               (2) A field that is in no column of a file is NULL in each row.
               (3) What holds of all rows that were written holds of those that are left; of a count, this
@@ -126,8 +126,8 @@ def _is_absent(planned: PlannedFiles, field: IcebergField, metrics: FieldMetrics
 
     Claim     In a marked file, the field is NULL in each row.
     Premises  Iceberg's specification: a field's id is given once; a file has no column of a field that the
-              table's schema lacked when the file was added; and of a missing field, a reader gives NULL, unless
-              the field has an initial default, or a name mapping finds its column by its name.
+              table's schema lacked when the file was added; and of a missing field, a reader gives NULL,
+              unless the field has an initial default, or a name mapping finds its column by its name.
     Unsound   where the snapshot that added a file is no longer known: it is not marked.
     """
     if field.has_default or planned.has_name_mapping:

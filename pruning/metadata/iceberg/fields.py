@@ -36,7 +36,7 @@ class IcebergField:
         id: Its id, which it keeps when it is renamed.
         stored: Iceberg's name of its type.
         type: The type that Spark reads it as.
-        has_default: True if files that were written before the field was added give a default instead of NULL.
+        has_default: True if files from before the field was added give a default instead of NULL.
     """
 
     id: int

@@ -20,8 +20,8 @@ from pruning.rules.sets.primitives import prefix_end
 
 _IDENTITY = "identity"
 _TRUNCATE = re.compile(r"truncate\[(\d+)\]")
-# The units of time that transforms count since 1970, as numpy names them. The starts of units nearer than this
-# many years to 1970 are days of 32 bits, and microseconds of 64.
+# The units of time that transforms count since 1970, as numpy names them. The starts of units nearer than
+# this many years to 1970 are days of 32 bits, and microseconds of 64.
 _UNITS = {"year": "Y", "month": "M", "day": "D", "hour": "h"}
 _YEARS_MAX = 200_000
 _UNITS_IN_YEAR = {"year": 1, "month": 12, "day": 365, "hour": 365 * 24}
@@ -38,7 +38,7 @@ class PartitionKnowledge:
         lower, upper: Bounds of all values; NULL where there is none.
         is_null: True where all rows are NULL.
         is_value: True where no row is NULL.
-        is_constant: True where all rows have the value of the partition, so that nothing else is known better.
+        is_constant: True where all rows have the value of the partition, so that metrics do not matter.
     """
 
     lower: pa.Array
@@ -59,9 +59,9 @@ def partition_knowledge(partition: PartitionValues, field: IcebergField) -> Part
               (3) Truncated to W: an integer v gives v - (v mod W); a text its first W characters, or itself
               where it is shorter.
               (4) A time transform counts the units before the one that a value lies in.
-    Unsound   for integers of which v - (v mod W) overflows: a value that is no multiple of W gives nothing; and
-              for times before 1970, which early releases of Iceberg put into the next unit: the unit before
-              counts, too.
+    Unsound   for integers of which v - (v mod W) overflows: a value that is no multiple of W gives nothing;
+              and for times before 1970, which early releases of Iceberg put into the next unit: the unit
+              before counts, too.
     """
     bounds_of = _bounds_of(partition.transform, field)
     if bounds_of is None:

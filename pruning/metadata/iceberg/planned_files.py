@@ -1,4 +1,4 @@
-"""The facts about planned data files, as the class `IcebergLeaves` writes them for many files at once."""
+"""The facts about planned data files, as the class `IcebergFacts` writes them for many files at once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -85,7 +85,7 @@ class PlannedFiles:
 
 
 def read_facts(answer: bytes) -> PlannedFiles:
-    """Return the planned files from the bytes that `IcebergLeaves.PlannedFiles.facts` gives."""
+    """Return the planned files from the bytes that `IcebergFacts.facts` gives."""
     reader = _Reader(answer + PADDING)
     count = reader.integer("i4")
     total_files, has_name_mapping = reader.integer("i8"), bool(reader.integer("u1"))
@@ -158,4 +158,3 @@ class _Reader:
             is_null=states == _NULL,
             values=self.texts(count),
         )
-

@@ -1,7 +1,7 @@
 """Blocks of which an unknown number of rows is deleted, so that their rows cannot be counted.
 
-Their names stand in the optional field `rows_deleted` of block metadata. What holds of all rows of such a block
-holds of those that are left; but no row of it is sure to exist.
+The optional field `rows_deleted` of block metadata marks them. What holds of all rows of such a block holds
+of those that are left; but no row of it is sure to exist.
 """
 
 import numpy as np

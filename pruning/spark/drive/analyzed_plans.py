@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 
+from pruning.spark.iceberg.leaves import is_iceberg_leaf, is_pinned, stand_in
 from pruning.spark.jvm.gateway import (
     Java,
     dataframe,
@@ -27,7 +28,6 @@ from pruning.spark.jvm.gateway import (
     some,
     subtrees,
 )
-from pruning.spark.iceberg.leaves import is_iceberg_leaf, is_pinned, stand_in
 from pruning.spark.lake.tables import Unprunable, is_parquet_leaf, with_relation
 
 _OPTION = "skipproof.leaf"

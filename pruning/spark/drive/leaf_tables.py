@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from pruning.expressions.plans import Scan
+from pruning.expressions.trees import Expression
 from pruning.metadata.files.listing import Stamp
 from pruning.metadata.store.collecting import BlocksRead
 from pruning.spark.catalyst.leaves import PlanLeaf
@@ -120,6 +122,13 @@ def with_files(
     if isinstance(table, IcebergTable):
         return table.with_files(spark, files, leaf)
     return tables.with_files(spark, table, files, leaf=leaf)
+
+
+def with_partition_values(metadata: pa.Table, predicate: Expression, table: LeafTable) -> pa.Table:
+    """Return the metadata with the partition columns that a predicate names; Iceberg's has all columns."""
+    if isinstance(table, IcebergTable):
+        return metadata
+    return tables.with_partition_values(metadata, predicate, table)
 
 
 def listed_stamps(spark: SparkSession, table: LeafTable) -> list[Stamp]:

@@ -162,9 +162,7 @@ def _open_scans(spark: SparkSession, plan: Java) -> tuple[list[Query], list[_Lea
     for tree in plans:
         named = columns_read(tree, trees.javas)
         opened = {
-            scan: open_scan(
-                spark, trees.leaves[scan], leaf_tables, columns_read=named[scan], keys=keys[scan]
-            )
+            scan: open_scan(spark, trees.leaves[scan], leaf_tables, columns_read=named[scan], keys=keys[scan])
             for scan in scans(tree)
         }
         occurrences += [_LeafScan(trees.leaves[node], scan) for node, scan in opened.items()]

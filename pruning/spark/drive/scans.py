@@ -35,6 +35,7 @@ from pruning.spark.drive.leaf_tables import (
     listed_stamps,
     notes_on,
     with_files,
+    with_partition_values,
 )
 from pruning.spark.drive.pushdown import with_range_filters
 from pruning.spark.drive.range_filters import RangeFilter, range_filters_of_files
@@ -43,7 +44,7 @@ from pruning.spark.drive.scan_sets import ScanSet, SummarizedFiles
 from pruning.spark.jvm.gateway import Java, simple_name
 from pruning.spark.lake.matching import matching_columns
 from pruning.spark.lake.nested import leaf_types
-from pruning.spark.lake.tables import Unprunable, with_partition_values, without_rows
+from pruning.spark.lake.tables import Unprunable, without_rows
 from pruning.techniques.plan.keys import KeyBounds
 from pruning.verdicts.bounding import key_bounds
 from pruning.verdicts.classification import classify_blocks

@@ -1,8 +1,8 @@
 """Leaves of plans that read tables of Iceberg, and the leaves that take their places.
 
-While Spark optimizes a plan to decide, a *stand-in* takes the place of each leaf: a table of the same columns,
-into which Spark pushes nothing. So all conditions of the query stay above the leaf, also those that Iceberg
-would have answered alone. What runs in the end is a leaf over *staged* files, which Iceberg reads.
+While Spark optimizes a plan to decide, a *stand-in* takes the place of each leaf: a table of the same
+columns, into which Spark pushes nothing. So all conditions of the query stay above the leaf, also those that
+Iceberg would have answered alone. What runs in the end is a leaf over *staged* files, which Iceberg reads.
 """
 
 import uuid
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql import SparkSession
 
-from pruning.spark.iceberg.java_side import JAVA_ERRORS, java_side, reason_of
+from pruning.spark.iceberg.java_side import JAVA_ERRORS, LEAVES, java_side, reason_of
 from pruning.spark.jvm.gateway import Java, class_name, jvm, simple_name, with_element
 from pruning.spark.lake.tables import Unprunable, leaf_attributes
 
@@ -18,8 +18,8 @@ RELATION, SCANNED = "DataSourceV2Relation", "DataSourceV2ScanRelation"
 _SOURCE = "org.apache.iceberg.spark.source"
 _CATALOG_TABLE = f"{_SOURCE}.SparkTable"
 _PINNED_TABLE = "PinnedTable"
-_TABLE_SET = "scan-task-set-id"
-# The options that choose a snapshot, which the staged files have made good.
+_TASK_SET = "scan-task-set-id"
+# The options that choose a snapshot; the table has only the chosen one.
 _SNAPSHOT_OPTIONS = ("snapshot-id", "as-of-timestamp", "branch", "tag")
 # The places of constructor arguments of a `DataSourceV2Relation`.
 _TABLE, _OUTPUT, _OPTIONS = 0, 1, 4
@@ -43,7 +43,8 @@ def stand_in(spark: SparkSession, leaf: Java, options: Mapping[str, str]) -> Jav
     if simple_name(leaf.table()) == _PINNED_TABLE:
         return _relation(spark, leaf, leaf.table(), options)
     try:
-        pinned = java_side(spark, leaf.table()).pin(spark._jsparkSession, leaf.table(), leaf.options())
+        java = java_side(spark, LEAVES, leaf.table())
+        pinned = java.pin(spark._jsparkSession, leaf.table(), leaf.options())
     except JAVA_ERRORS as error:
         raise Unprunable(reason_of(error)) from error
     return _relation(spark, leaf, pinned, options)
@@ -73,7 +74,7 @@ def staged_leaf(spark: SparkSession, leaf: Java, planned: Java, places: Sequence
     relation = leaf
     if simple_name(leaf) == SCANNED:
         relation = with_element(spark, leaf.relation(), _OUTPUT, leaf.output())
-    return _relation(spark, relation, staged, {_TABLE_SET: set_id})
+    return _relation(spark, relation, staged, {_TASK_SET: set_id})
 
 
 def reason_to_leave(spark: SparkSession, leaf: Java) -> str:

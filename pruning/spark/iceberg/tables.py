@@ -12,7 +12,7 @@ from pruning.expressions.types import Type
 from pruning.metadata.iceberg.blocks import iceberg_blocks
 from pruning.metadata.iceberg.fields import IcebergField, fields_of_schema
 from pruning.metadata.iceberg.planned_files import PlannedFiles, read_facts
-from pruning.spark.iceberg.java_side import JAVA_ERRORS, reason_of
+from pruning.spark.iceberg.java_side import FACTS, JAVA_ERRORS, java_side, reason_of
 from pruning.spark.iceberg.leaves import staged_leaf
 from pruning.spark.jvm.gateway import Java, jvm
 from pruning.spark.lake.tables import Attribute, Unprunable
@@ -90,7 +90,7 @@ class IcebergTable:
         try:
             return staged_leaf(spark, node, self.java, places)
         except JAVA_ERRORS as error:
-            raise Unprunable(f"Iceberg could not stage the files that are left ({reason_of(error)})") from error
+            raise Unprunable(f"Iceberg could not stage the files ({reason_of(error)})") from error
 
 
 def plan_iceberg_table(
@@ -119,9 +119,11 @@ def plan_iceberg_table(
                 of_reader.add(condition)
             conditions.add(of_reader)
             outputs.add(reader.node.outputSet())
-        java = pinned.plan(conditions, outputs, ",".join(str(column.id) for column in fields.values()))
-        planned, filter_ = read_facts(java.facts()), str(java.filterText())
-        snapshot_id = pinned.pinnedSnapshotId()
+        ids = ",".join(str(column.id) for column in fields.values())
+        java, snapshot = pinned.plan(conditions, outputs, ids), pinned.snapshot()
+        facts = java_side(spark, FACTS, pinned).facts(java.tasks(), pinned.table(), snapshot, ids)
+        planned, filter_ = read_facts(facts), str(java.filterText())
+        snapshot_id = None if snapshot is None else int(snapshot.snapshotId())
     except JAVA_ERRORS as error:
         raise Unprunable(f"Iceberg could not plan its files ({reason_of(error)})") from error
     if len(set(planned.files)) != len(planned.files):
@@ -134,5 +136,5 @@ def plan_iceberg_table(
         planned=planned,
         java=java,
         filter=filter_,
-        snapshot_id=None if snapshot_id is None else int(snapshot_id),
+        snapshot_id=snapshot_id,
     )

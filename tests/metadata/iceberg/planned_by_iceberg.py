@@ -1,7 +1,7 @@
 """Data files as Iceberg's metadata describes them: rows, and the facts that a writer would state about them.
 
 The forms of single values, the transforms and the layout of facts are written here once more, by Iceberg's
-specification and by `IcebergLeaves.java`.
+specification and by `IcebergFacts.java`.
 """
 
 import calendar
@@ -70,6 +70,11 @@ class WrittenFile:
     metrics: str = "full"
     short: bool = False
     partitioned: bool = False
+
+    @property
+    def states(self) -> bool:
+        """True if the writer states counts."""
+        return self.metrics != "none"
 
     @property
     def live_rows(self) -> list[Value | None]:
@@ -163,7 +168,7 @@ def single_value(value: Any, stored: str) -> bytes:
 
 
 def facts(written: WrittenFiles) -> bytes:
-    """Return the facts about the files as `IcebergLeaves.PlannedFiles.facts` writes them; the field has id 1."""
+    """Return the facts as `IcebergFacts.facts` writes them; the field has the id 1."""
     files = written.files
     out = struct.pack(">iqB", len(files), len(files), 0)
     out += texts([f"file-{place}.parquet".encode() for place in range(len(files))])
@@ -184,20 +189,22 @@ def _live_count(file: WrittenFile) -> int:
 
 def _metrics(written: WrittenFiles) -> bytes:
     files = written.files
-    counted = [file.metrics != "none" for file in files]
     floating = written.stored in ("float", "double")
-    nans = [sum(1 for row in file.rows if isinstance(row, float) and math.isnan(row)) for file in files]
     bounds = [_bounds(file, written.stored) for file in files]
     return b"".join(
         (
-            longs([len(file.rows) if states else ABSENT for file, states in zip(files, counted, strict=True)]),
-            longs([file.rows.count(None) if states else ABSENT for file, states in zip(files, counted, strict=True)]),
-            longs([count if states and floating else ABSENT for count, states in zip(nans, counted, strict=True)]),
+            longs([len(file.rows) if file.states else ABSENT for file in files]),
+            longs([file.rows.count(None) if file.states else ABSENT for file in files]),
+            longs([_nan_count(file) if file.states and floating else ABSENT for file in files]),
             longs([10] * len(files)),
             texts([lower for lower, _ in bounds]),
             texts([upper for _, upper in bounds]),
         )
     )
+
+
+def _nan_count(file: WrittenFile) -> int:
+    return sum(1 for row in file.rows if isinstance(row, float) and math.isnan(row))
 
 
 def _bounds(file: WrittenFile, stored: str) -> tuple[bytes | None, bytes | None]:
@@ -207,14 +214,15 @@ def _bounds(file: WrittenFile, stored: str) -> tuple[bytes | None, bytes | None]
     if file.metrics in ("none", "counts") or not values:
         return None, None
     form = {"long": "int", "double": "float"}[stored] if file.short else stored
-    # Iceberg orders -0.0 below 0.0.
-    lower, upper = (
-        pick(values, key=lambda value: (value, math.copysign(1, value)) if isinstance(value, float) else value)
-        for pick in (min, max)
-    )
+    lower, upper = min(values, key=_in_order), max(values, key=_in_order)
     if stored == "string" and file.metrics == "cut":
         return single_value(lower[:2], form), _raised(upper, form)
     return single_value(lower, form), single_value(upper, form)
+
+
+def _in_order(value: Any) -> Any:
+    """Return a key by which Iceberg orders values: -0.0 is below 0.0."""
+    return (value, math.copysign(1, value)) if isinstance(value, float) else value
 
 
 def _raised(upper: str, form: str) -> bytes | None:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import operator
 import struct
 from dataclasses import replace
 from decimal import Decimal
@@ -14,7 +15,6 @@ from budget import examples
 from hypothesis import event, given
 from planned_by_iceberg import (
     DECIMAL,
-    VALUES,
     WrittenFile,
     WrittenFiles,
     facts,
@@ -23,6 +23,7 @@ from planned_by_iceberg import (
     texts,
     written_files,
 )
+
 from mutants.iceberg.beliefs import MUTANTS
 from pruning.expressions import types
 from pruning.metadata.iceberg import blocks
@@ -47,9 +48,7 @@ def problem(written: WrittenFiles) -> str | None:
     deleted = metadata[FIELD].to_pylist() if FIELD in metadata.schema.names else [False] * len(written.files)
     rows = metadata["row_count"].to_pylist()
     columns = [block["v"] for block in bounds_as_values(metadata)]
-    for file, row_count, facts_of_file, uncounted in zip(
-        written.files, rows, columns, deleted, strict=True
-    ):
+    for file, row_count, facts_of_file, uncounted in zip(written.files, rows, columns, deleted, strict=True):
         live = file.live_rows
         if uncounted != (not all(file.alive) and not file.counted):
             return f"{file}: rows are counted, or not"
@@ -83,7 +82,7 @@ def column_problem(column: dict[str, Any], counted: list[Any], live: list[Any]) 
         return "the count of NULL"
     if column["nan_count"] not in (None, sum(map(is_nan, counted))):
         return "the count of NaN"
-    for name, beyond in (("min", lambda value, bound: value < bound), ("max", lambda value, bound: value > bound)):
+    for name, beyond in (("min", operator.lt), ("max", operator.gt)):
         bound = column[name]
         if bound is None:
             continue
@@ -251,13 +250,14 @@ def test_crossed_bounds_are_unknown() -> None:
 
 def test_fields_have_the_names_of_block_metadata() -> None:
     inner = {"id": 5, "name": "b", "required": False, "type": "int"}
+    elements = {"type": "list", "element-id": 6, "element": "int"}
     schema = {
         "type": "struct",
         "fields": [
             {"id": 1, "name": "a.b", "required": True, "type": "decimal(9, 2)", "initial-default": "1.00"},
             {"id": 2, "name": "`odd", "required": True, "type": "int"},
             {"id": 3, "name": "a", "required": True, "type": {"type": "struct", "fields": [inner]}},
-            {"id": 4, "name": "m", "required": True, "type": {"type": "list", "element-id": 6, "element": "int"}},
+            {"id": 4, "name": "m", "required": True, "type": elements},
             {"id": 7, "name": "t", "required": True, "type": "time"},
         ],
     }
