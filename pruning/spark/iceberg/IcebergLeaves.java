@@ -5,27 +5,20 @@ import java.lang.ref.ReferenceQueue;
 import java.util.*;
 import org.apache.iceberg.*;
 import org.apache.iceberg.encryption.PlaintextEncryptionManager;
-import org.apache.iceberg.expressions.Binder;
-import org.apache.iceberg.expressions.Expression;
-import org.apache.iceberg.expressions.Expressions;
-import org.apache.iceberg.expressions.ResidualEvaluator;
+import org.apache.iceberg.expressions.*;
 import org.apache.iceberg.io.CloseableIterable;
 import org.apache.iceberg.spark.ScanTaskSetManager;
 import org.apache.iceberg.spark.SparkReadConf;
 import org.apache.iceberg.spark.SparkV2Filters;
 import org.apache.iceberg.spark.source.SparkTable;
-import org.apache.iceberg.types.TypeUtil;
-import org.apache.iceberg.types.Types;
+import org.apache.iceberg.types.*;
 import org.apache.iceberg.util.SnapshotUtil;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
 import org.apache.spark.sql.connector.read.Scan;
-import org.apache.spark.sql.connector.read.ScanBuilder;
-import org.apache.spark.sql.connector.read.Statistics;
-import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
-import org.apache.spark.sql.connector.read.SupportsReportStatistics;
+import org.apache.spark.sql.connector.read.*;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Strategy$;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -38,7 +31,6 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  */
 public final class IcebergLeaves {
     private static final String TASK_SET = "scan-task-set-id";
-
     private static final ReferenceQueue UNUSED = new ReferenceQueue();
     /** Keeps the references to staged tables until the tables are collected. */
     private static final Set STAGED = Collections.synchronizedSet(new HashSet());
@@ -168,9 +160,10 @@ public final class IcebergLeaves {
                 List of = predicates((List) conditions.get(i), (AttributeSet) outputs.get(i));
                 filter = Expressions.or(filter, conjunction(of, caseSensitive));
             }
-            int[] ids = numbers(joinedIds);
-            List tasks = new ArrayList();
+            // Iceberg plans in threads, and so in any order.
+            Map tasks = new TreeMap();
             if (snapshot != null) {
+                int[] ids = numbers(joinedIds);
                 List names = new ArrayList();
                 for (int i = 0; i < ids.length; i++) {
                     names.add(table.schema().findColumnName(ids[i]));
@@ -183,13 +176,16 @@ public final class IcebergLeaves {
                 try {
                     Iterator all = planned.iterator();
                     while (all.hasNext()) {
-                        tasks.add(((ScanTask) all.next()).asFileScanTask());
+                        FileScanTask task = ((ScanTask) all.next()).asFileScanTask();
+                        if (tasks.put(((DataFile) task.file()).location().toString(), task) != null) {
+                            throw left("a file is listed twice");
+                        }
                     }
                 } finally {
                     planned.close();
                 }
             }
-            return new PlannedFiles(this, tasks, filter, caseSensitive);
+            return new PlannedFiles(this, new ArrayList(tasks.values()), filter, caseSensitive);
         }
 
         private Expression conjunction(List predicates, boolean caseSensitive) {
@@ -202,8 +198,7 @@ public final class IcebergLeaves {
                         filter = Expressions.and(filter, expression);
                     }
                 } catch (RuntimeException error) {
-                    // Iceberg does not know this predicate, and Spark evaluates it on the rows.
-                    continue;
+                    continue; // Iceberg does not know this predicate, and Spark evaluates it on the rows.
                 }
             }
             return filter;
@@ -230,7 +225,7 @@ public final class IcebergLeaves {
         return predicates;
     }
 
-    /** The data files that Iceberg has planned for some scans, in its order. */
+    /** The data files that Iceberg has planned for some scans, in the order of their locations. */
     public static final class PlannedFiles {
         private final PinnedTable pinned;
         private final List tasks;
@@ -245,9 +240,7 @@ public final class IcebergLeaves {
         }
 
         /** Return the tasks of the files, one for each. */
-        public List tasks() {
-            return tasks;
-        }
+        public List tasks() { return tasks; }
 
         /** Return the filter by which Iceberg has planned. */
         public String filterText() {
@@ -260,8 +253,7 @@ public final class IcebergLeaves {
             int[] places = numbers(joinedPlaces);
             Schema schema = pinned.table.schema();
             String schemaJson = SchemaParser.toJson(schema);
-            Map specs = new HashMap();
-            Map residuals = new HashMap();
+            Map specs = new HashMap(), residuals = new HashMap();
             List chosen = new ArrayList();
             for (int i = 0; i < places.length; i++) {
                 FileScanTask task = (FileScanTask) tasks.get(places[i]);
@@ -270,10 +262,7 @@ public final class IcebergLeaves {
                     specs.put(spec, PartitionSpecParser.toJson(task.spec()));
                     residuals.put(spec, ResidualEvaluator.of(task.spec(), filter, caseSensitive));
                 }
-                DeleteFile[] deletes = new DeleteFile[task.deletes().size()];
-                for (int j = 0; j < deletes.length; j++) {
-                    deletes[j] = (DeleteFile) task.deletes().get(j);
-                }
+                DeleteFile[] deletes = (DeleteFile[]) task.deletes().toArray(new DeleteFile[0]);
                 // Without metrics, which would be sent to the executors.
                 chosen.add(new BaseFileScanTask((DataFile) ((DataFile) task.file()).copyWithoutStats(), deletes,
                     schemaJson, (String) specs.get(spec), (ResidualEvaluator) residuals.get(spec)));
@@ -325,8 +314,8 @@ public final class IcebergLeaves {
         }
     }
 
-    /** Drop the staged tasks of tables that were collected; return the number of those that are left. */
-    public static int dropUnused() {
+    /** Drop the staged tasks of tables that were collected. */
+    private static void dropUnused() {
         Reference reference = UNUSED.poll();
         while (reference != null) {
             StagedSet set = (StagedSet) reference;
@@ -334,7 +323,6 @@ public final class IcebergLeaves {
             STAGED.remove(set);
             reference = UNUSED.poll();
         }
-        return STAGED.size();
     }
 
     /** Builds a scan that cannot run: while a plan is optimized, nothing is pushed into it. */
@@ -398,18 +386,14 @@ public final class IcebergLeaves {
             for (int i = 0; i < required.fields().length; i++) {
                 StructField field = required.fields()[i];
                 taken.add(field.name());
-                boolean whole = residualColumns.contains(field.name());
-                fields.add(whole ? schema.apply(field.name()) : field);
+                fields.add(residualColumns.contains(field.name()) ? schema.apply(field.name()) : field);
             }
             for (Object name : residualColumns) {
                 if (!taken.contains(name)) {
                     fields.add(schema.apply((String) name));
                 }
             }
-            StructField[] all = new StructField[fields.size()];
-            for (int i = 0; i < all.length; i++) {
-                all[i] = (StructField) fields.get(i);
-            }
+            StructField[] all = (StructField[]) fields.toArray(new StructField[0]);
             ((SupportsPushDownRequiredColumns) inner).pruneColumns(new StructType(all));
         }
     }

@@ -126,8 +126,6 @@ def plan_iceberg_table(
         snapshot_id = None if snapshot is None else int(snapshot.snapshotId())
     except JAVA_ERRORS as error:
         raise Unprunable(f"Iceberg could not plan its files ({reason_of(error)})") from error
-    if len(set(planned.files)) != len(planned.files):
-        raise Unprunable("a file is listed twice")
     return IcebergTable(
         leaf=readers[0].node,
         roots=(str(relation.name()),),
