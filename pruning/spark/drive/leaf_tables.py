@@ -16,9 +16,9 @@ from pruning.spark.drive.analyzed_plans import leaf_number
 from pruning.spark.drive.block_reading import BlockReader, MetadataReader
 from pruning.spark.drive.pushdown import safe_condition
 from pruning.spark.drive.report import Removal
-from pruning.spark.iceberg.leaves import is_stand_in, reason_to_leave
+from pruning.spark.iceberg.leaves import is_iceberg_scan, is_stand_in, reason_to_leave
 from pruning.spark.iceberg.tables import IcebergTable, LeafReader, plan_iceberg_table
-from pruning.spark.jvm.gateway import Java, attribute_ids, simple_name
+from pruning.spark.jvm.gateway import Java, attribute_ids
 from pruning.spark.lake import tables
 from pruning.spark.lake.tables import ParquetTable, Unprunable, parquet_table
 
@@ -67,7 +67,7 @@ class LeafTables:
         Raises:
             Unprunable: the leaf must be read as it is.
         """
-        if simple_name(leaf.node) == "DataSourceV2ScanRelation":
+        if is_iceberg_scan(leaf.node):
             return self._open_iceberg(leaf)
         return parquet_table(self.spark, leaf.node, leaf.attributes)
 

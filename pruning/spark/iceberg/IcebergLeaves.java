@@ -59,7 +59,7 @@ public final class IcebergLeaves {
             ? SnapshotUtil.schemaFor(table, source.snapshotId(), null)
             : SnapshotUtil.schemaFor(table, source.branch());
         Snapshot snapshot = snapshot(spark, source, options, metadata);
-        // Iceberg's readers take the present schema, and its estimates the present snapshot.
+        // Iceberg plans and reads the present snapshot by the present schema.
         TableMetadata.Builder builder = TableMetadata.buildFrom(metadata).setCurrentSchema(schema.schemaId());
         if (snapshot != null) {
             builder.setBranchSnapshot(snapshot.snapshotId(), SnapshotRef.MAIN_BRANCH);
@@ -171,7 +171,6 @@ public final class IcebergLeaves {
                 BatchScan scan = (BatchScan) table.newBatchScan().caseSensitive(caseSensitive);
                 scan = (BatchScan) scan.filter(filter);
                 scan = (BatchScan) scan.includeColumnStats((Collection) names);
-                scan = scan.useSnapshot(snapshot.snapshotId());
                 CloseableIterable planned = scan.planFiles();
                 try {
                     Iterator all = planned.iterator();

@@ -77,10 +77,15 @@ def staged_leaf(spark: SparkSession, leaf: Java, planned: Java, places: Sequence
     return _relation(spark, relation, staged, {_TASK_SET: set_id})
 
 
+def is_iceberg_scan(leaf: Java) -> bool:
+    """Tell whether a leaf of an optimized plan reads a table of Iceberg in any way."""
+    return is_pinned(leaf) or (
+        simple_name(leaf) == SCANNED and class_name(leaf.relation().table()).startswith(_SOURCE)
+    )
+
+
 def reason_to_leave(spark: SparkSession, leaf: Java) -> str:
-    """Return why a leaf of an optimized plan that reads no files Spark lists is left as it is."""
-    if simple_name(leaf) != SCANNED:
-        return f"{simple_name(leaf)} is not a table whose files are known"
+    """Return why a leaf of an optimized plan that reads a table of Iceberg is left as it is."""
     reason = _reason_of_relation(leaf.relation())
     if reason is not None:
         return reason
@@ -92,14 +97,12 @@ def reason_to_leave(spark: SparkSession, leaf: Java) -> str:
 
 
 def _reason_of_relation(relation: Java) -> str | None:
-    """Return why a relation's files cannot be chosen; None if they can."""
+    """Return why the files of a relation, if it is one of Iceberg, cannot be chosen; None if they can."""
     table = relation.table()
     if simple_name(table) == _PINNED_TABLE:
         return "its files were chosen already"
     if class_name(table) != _CATALOG_TABLE:
-        if class_name(table).startswith(_SOURCE):
-            return f"{simple_name(table)} of Iceberg reads no plain table"
-        return f"{simple_name(table)} is not a table whose files are known"
+        return f"{simple_name(table)} of Iceberg reads no plain table"
     if simple_name(table.table()) != "BaseTable":
         return f"{simple_name(table.table())} is one of Iceberg's metadata tables"
     for attribute in leaf_attributes(relation):
