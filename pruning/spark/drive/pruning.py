@@ -41,7 +41,8 @@ def prune(df: DataFrame, *, runtime: bool = True, as_of: Any = None) -> DataFram
 
     Footers are read now, and the metadata is kept for the next time: in a hidden directory `.skipproof`
     beside local data, and of other data where the environment variable `SKIPPROOF_METADATA` names a
-    directory. `pruning.metadata.store.store` says how far that is trusted. Files that are added later to the
+    directory. `pruning.metadata.store.store` says how far that is trusted. Of a table of Apache Iceberg, its
+    own metadata is read instead, at the version that the query names. Files that are added later to the
     tables that `df` reads are not seen, as with `df` itself. A query that cannot be pruned safely is returned
     as it is.
 

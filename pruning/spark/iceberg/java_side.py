@@ -37,19 +37,31 @@ def java_side(spark: SparkSession, name: str, table: Java) -> Java:
         )
     key = (spark.sparkContext._gateway._gateway_client, name)
     if key not in _INSTANCES:
-        _INSTANCES[key] = _compile(spark, name, table)
+        _INSTANCES[key] = compile_class(spark, name, source_of(name), table)
     instance = _INSTANCES[key]
     if isinstance(instance, str):
         raise Unprunable(f"this release of Iceberg or of Spark is not known ({instance})")
     return instance
 
 
-def _compile(spark: SparkSession, name: str, table: Java) -> Java | str:
-    """Return an instance of the class, or why there is none."""
+def source_of(name: str) -> str:
+    """Return the source of a Java class."""
+    return files(__package__).joinpath(f"{name}.java").read_text(encoding="utf-8")
+
+
+def compile_class(spark: SparkSession, name: str, source: str, table: Java) -> Java | str:
+    """Return an instance of a class, or why there is none.
+
+    Args:
+        spark: The session.
+        name: The class.
+        source: Its source.
+        table: As for `java_side`.
+    """
     compiler = jvm(spark).org.codehaus.janino.SimpleCompiler()
     compiler.setParentClassLoader(table.getClass().getClassLoader())
     try:
-        compiler.cook(files(__package__).joinpath(f"{name}.java").read_text(encoding="utf-8"))
+        compiler.cook(source)
     except JAVA_ERRORS as error:
         return reason_of(error)
     return compiler.getClassLoader().loadClass(name).newInstance()

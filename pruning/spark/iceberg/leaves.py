@@ -93,7 +93,7 @@ def reason_to_leave(spark: SparkSession, leaf: Java) -> str:
         stand_in(spark, leaf.relation(), {})
     except Unprunable as unprunable:
         return str(unprunable)
-    return "Iceberg answers from its metadata alone, or reads it in a way of its own"
+    return "it is read in a way that is not known"
 
 
 def _reason_of_relation(relation: Java) -> str | None:
