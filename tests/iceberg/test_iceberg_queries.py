@@ -61,7 +61,7 @@ def _is_wrong_in_memory(spark: Any, query: Query, expected: list[Any]) -> bool:
         return answer_difference(query, spark.sql(query.sql).collect(), expected) is not None
 
 
-@examples(0.3)
+@examples(0.2)
 @given(queries(), st.data())
 def test_a_pruned_query_over_iceberg_always_has_the_answer_of_rows_in_memory(
     iceberg: Any, new_name: Callable[[], str], query: Query, data: st.DataObject

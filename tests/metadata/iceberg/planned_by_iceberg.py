@@ -112,8 +112,8 @@ def _files(draw: DrawFn, stored: str, transform: str) -> WrittenFile:
     rows = draw(st.lists(st.none() | values, min_size=1, max_size=6))
     partitioned = draw(st.booleans())
     if partitioned:
-        first = transformed(rows[0], stored, transform)
-        rows = [row for row in rows if same(transformed(row, stored, transform), first)]
+        first = transformed(rows[0], stored, transform, short=short)
+        rows = [row for row in rows if same(transformed(row, stored, transform, short=short), first)]
     return WrittenFile(
         rows=tuple(rows),
         alive=tuple(draw(st.booleans()) for _ in rows) if draw(st.booleans()) else (True,) * len(rows),
@@ -131,8 +131,8 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def transformed(value: Any, stored: str, transform: str) -> Any:
-    """Return the partition value of a value."""
+def transformed(value: Any, stored: str, transform: str, *, short: bool = False) -> Any:
+    """Return the partition value of a value; Java's integers wrap around."""
     if value is None or transform == "identity":
         return value
     if transform.startswith("truncate"):
@@ -142,7 +142,8 @@ def transformed(value: Any, stored: str, transform: str) -> Any:
         if stored == DECIMAL:
             units = int(value.scaleb(2))
             return Decimal(units - units % width).scaleb(-2)
-        return value - value % width
+        half = 2**31 if stored == "int" or short else 2**63
+        return (value - value % width + half) % (2 * half) - half
     moment = EPOCH + (
         datetime.timedelta(days=value) if stored == "date" else datetime.timedelta(microseconds=value)
     )
@@ -240,7 +241,9 @@ def _partitions(written: WrittenFiles) -> bytes:
     # A transform other than these two gives a number of 32 bits.
     keeps_type = written.transform == "identity" or written.transform.startswith("truncate")
     for file in written.files:
-        value = transformed(file.rows[0], written.stored, written.transform) if file.partitioned else None
+        value = None
+        if file.partitioned:
+            value = transformed(file.rows[0], written.stored, written.transform, short=file.short)
         states.append((2 if value is not None else 1) if file.partitioned else 0)
         values.append(None if value is None else single_value(value, written.stored if keeps_type else "int"))
     return bytes(states) + texts(values)

@@ -144,6 +144,8 @@ CASES = [
     ("long", "truncate[7]", (15, 20), 14, 20, 0),
     ("int", "truncate[10]", (-1, -10), -10, -1, 0),
     ("int", "truncate[10]", (2**31 - 1,), 2**31 - 8, 2**31 - 1, 0),
+    # The partition value has wrapped around, and tells nothing but that there is a value.
+    ("int", "truncate[10]", (-(2**31),), None, None, 0),
     ("string", "truncate[3]", ("ab", "ab"), "ab", "ab", 0),
     ("string", "truncate[1]", ("ab", "ac"), "a", "b", 0),
     ("date", "year", (365, 729), 365, 729, 0),
