@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
+from iceberg_runtime import runtime_jar
 from machine import worker_count
 from searches import ANEW as SEARCH_ANEW
 
@@ -138,6 +139,9 @@ def spark(request: pytest.FixtureRequest) -> Iterator[object]:
         # Each table that is broadcast takes a page, as long as its query is known.
         "spark.buffer.pageSize": "1m",
     }
+    jar = runtime_jar()
+    if jar is not None:
+        small["spark.driver.extraClassPath"] = str(jar)
     if goes_deep(request.config):
         # A default run leaves these out, as `spark_conf` says; a deep run has what users have.
         small |= {

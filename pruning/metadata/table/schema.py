@@ -14,6 +14,8 @@ memberships           struct        only if indexed: of some columns, lists of t
                                     (`pruning.metadata.table.memberships`)
 coverings             struct        only if indexed: of pairs of columns, the cells that hold their points
                                     (`pruning.metadata.table.coverings`)
+rows_deleted          bool          only of Iceberg: true where `row_count` is an upper bound, since rows
+                                    may be deleted (`pruning.metadata.table.live_rows`)
 ====================  ============  ================================================================
 
 A top-level column has its exact name, which never begins with a backtick. A field of a struct is a column

@@ -36,7 +36,7 @@ class FilterChain:
 
 @dataclass(frozen=True, slots=True)
 class PlanLeaf:
-    """A leaf of a plan, the filters right above it, and its columns if it is a `LogicalRelation`."""
+    """A leaf of a plan, the filters right above it, and its columns if its table may be narrowed."""
 
     node: Java
     chain: FilterChain

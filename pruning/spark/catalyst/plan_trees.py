@@ -33,6 +33,7 @@ from pruning.expressions.trees import Column, Expression, type_of
 from pruning.spark.catalyst.expressions import convert
 from pruning.spark.catalyst.leaves import FilterChain, PlanLeaf, Unsettled, chain_below, reads_data
 from pruning.spark.catalyst.scope import Scope
+from pruning.spark.iceberg.leaves import is_stand_in
 from pruning.spark.jvm.gateway import Java, elements, simple_name
 from pruning.spark.lake.tables import leaf_attributes
 
@@ -137,7 +138,8 @@ class PlanTrees:
     def _leaf(self, java: Java, kind: str, chain: FilterChain) -> Plan:
         if not reads_data(kind):
             return Other()
-        attributes = leaf_attributes(java) if kind == "LogicalRelation" else ()
+        is_table = kind == "LogicalRelation" or is_stand_in(java)
+        attributes = leaf_attributes(java) if is_table else ()
         columns_of = {attribute_name(column.id): Column(column.name, column.type) for column in attributes}
         scan = Scan(len(self.leaves), columns_of)
         self.leaves[scan] = PlanLeaf(java, chain, attributes)

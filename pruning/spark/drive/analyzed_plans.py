@@ -1,4 +1,4 @@
-"""The analyzed plan of a query, rebuilt with some of its Parquet leaves replaced.
+"""The analyzed plan of a query, rebuilt with some of its leaves replaced.
 
 A pruned DataFrame keeps the plan that Spark's analyzer made of the user's query, with its aliases, hints
 and hidden columns; the optimized plan only decides what the leaves read. An optimized plan cannot replace it:
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 
+from pruning.spark.iceberg.leaves import is_iceberg_leaf, is_pinned, stand_in
 from pruning.spark.jvm.gateway import (
     Java,
     dataframe,
@@ -27,7 +28,7 @@ from pruning.spark.jvm.gateway import (
     some,
     subtrees,
 )
-from pruning.spark.lake.tables import is_parquet_leaf, with_relation
+from pruning.spark.lake.tables import Unprunable, is_parquet_leaf, with_relation
 
 _OPTION = "skipproof.leaf"
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
@@ -61,8 +62,8 @@ class AnalyzedPlan:
     """The analyzed plan of a DataFrame.
 
     Attributes:
-        leaves: The `LogicalRelation` of each Parquet table that may be narrowed. Leaves inside a cached part
-            are not among them, because Spark would no longer find a changed part in its cache.
+        leaves: The leaf of each table of Parquet files or of Iceberg that may be narrowed. Leaves inside a
+            cached part are not among them, because Spark would no longer find a changed part in its cache.
     """
 
     spark: SparkSession
@@ -142,7 +143,7 @@ class AnalyzedPlan:
             return _PlanNode(java, [], [])
         below = [self._node(child, other) for child, other in zip(children, beside, strict=True)]
         node = _PlanNode(java, below, self._subqueries(java, cached))
-        if not children and is_parquet_leaf(java):
+        if not children and (is_parquet_leaf(java) or is_iceberg_leaf(java)):
             node.number = len(self.leaves)
             self.leaves.append(java)
         return node
@@ -193,6 +194,9 @@ class AnalyzedPlan:
 
 def leaf_number(leaf: Java) -> int | None:
     """Return the number that a leaf of an optimized plan carries; None where it has none."""
+    if is_pinned(leaf):
+        text = leaf.relation().options().get(_OPTION)
+        return None if text is None else int(text)
     if not is_parquet_leaf(leaf):
         return None
     number = leaf.relation().options().get(_OPTION)
@@ -215,6 +219,13 @@ def optimized_plan(spark: SparkSession, plan: Java) -> Java:
 def _with_number(spark: SparkSession, subtree: Java, leaf: Java, number: int) -> Java:
     """Return a leaf, or a subtree over a leaf, with a number in the leaf's options."""
     inner = leaf if subtree is leaf else next(elements(subtree.collectLeaves()))
+    if not is_parquet_leaf(inner):
+        try:
+            marked = stand_in(spark, inner, {_OPTION: str(number)})
+        except Unprunable:
+            # Without a number, the leaf stays as it is, and the report says why.
+            return subtree
+        return marked if inner is subtree else subtree.transformUp(mapping(spark, [(inner, marked)]))
     relation = inner.relation()
     options = relation.options().updated(_OPTION, str(number))
     marked = with_relation(spark, inner, relation.location(), options=options)

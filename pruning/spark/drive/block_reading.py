@@ -1,7 +1,7 @@
 """Reading block metadata for a query: what is kept beside the data, and footers where nothing is."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -53,6 +53,9 @@ def _compile_once(condition: Expression) -> Program:
 
 _Files: TypeAlias = tuple[str, ...]
 _Stamps: TypeAlias = tuple[Stamp, ...]
+# Reads the block metadata of files with these sizes and times, and of some of their columns or more; of a
+# large table, of the blocks that are needed.
+MetadataReader: TypeAlias = Callable[[_Files, _Stamps, frozenset[str], NeededBlocks | None], BlocksRead]
 
 
 @dataclass(slots=True)

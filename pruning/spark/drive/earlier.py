@@ -11,6 +11,7 @@ from pruning.metadata.store.collecting import changed_files
 from pruning.metadata.store.past import files_as_of
 from pruning.metadata.store.store import open_store
 from pruning.spark.drive.analyzed_plans import AnalyzedPlan
+from pruning.spark.iceberg.leaves import is_iceberg_leaf
 from pruning.spark.jvm.gateway import Java, dataframe, simple_name
 from pruning.spark.lake.tables import Unprunable, leaf_attributes, listed_stamps, parquet_table, with_files
 
@@ -48,6 +49,11 @@ def _leaf_as_of(spark: SparkSession, leaf: Java, as_of: Any) -> Java | None:
     Raises:
         InputError: as `frame_as_of`.
     """
+    if is_iceberg_leaf(leaf):
+        raise InputError(
+            "as_of is about directories of Parquet files; a table of Iceberg tells its versions itself: "
+            "write VERSION AS OF or TIMESTAMP AS OF in the query."
+        )
     try:
         table = parquet_table(spark, leaf, leaf_attributes(leaf))
         if len(table.roots) != 1:

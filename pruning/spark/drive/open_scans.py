@@ -1,20 +1,21 @@
-"""Opening the scans of a query: the leaves of its plan that read Parquet tables."""
+"""Opening the scans of a query: the leaves of its plan that read tables."""
 
 from pyspark.sql import SparkSession
 
 from pruning.spark.catalyst.leaves import PlanLeaf, Unsettled
 from pruning.spark.drive.filter_technique import catalyst_predicate
+from pruning.spark.drive.leaf_tables import LeafTable, LeafTables, notes_on
 from pruning.spark.drive.report import ScanReport
-from pruning.spark.drive.scans import MetadataReader, TableScan, columns_needed
+from pruning.spark.drive.scans import TableScan, columns_needed
 from pruning.spark.drive.stored_scans import NOTHING_LEFT_OUT, examples_of, open_part, very_large_table
 from pruning.spark.jvm.gateway import simple_name
-from pruning.spark.lake.tables import Unprunable, format_notes, parquet_table
+from pruning.spark.lake.tables import Unprunable
 
 
 def open_scan(
     spark: SparkSession,
     leaf: PlanLeaf,
-    read_metadata: MetadataReader,
+    tables: LeafTables,
     *,
     columns_read: frozenset[str] | None,
     keys: frozenset[str],
@@ -24,7 +25,7 @@ def open_scan(
     Args:
         spark: The session.
         leaf: The leaf.
-        read_metadata: Reads the block metadata of the leaf's files.
+        tables: Opens the table that it reads.
         columns_read: The table's columns that the query reads; None is all of them.
         keys: The table's columns that keys of joins, groups and orders are made of.
     Raises:
@@ -32,18 +33,18 @@ def open_scan(
     """
     try:
         stored = very_large_table(leaf.node)
-        node = examples_of(spark, leaf, stored) if stored else leaf.node
-        table = parquet_table(spark, node, leaf.attributes)
+        table: LeafTable = tables.open(leaf) if stored is None else examples_of(spark, leaf, stored)
         for attribute in table.attributes:
             if attribute.describes_files:
                 raise Unsettled(f"the query reads {attribute.name}, which tells of files")
         names = leaf.chain.names({attribute.id: attribute.name for attribute in table.attributes})
         own_filter = catalyst_predicate(spark, leaf.chain.conditions, names)
-        notes = list(format_notes(spark, table))
+        notes = list(notes_on(spark, table))
+        read_metadata = tables.metadata_reader(table)
         left_out = NOTHING_LEFT_OUT
         if stored:
             needed = columns_needed(own_filter.predicate, keys, columns_read)
-            part = open_part(spark, leaf, stored, table, own_filter.predicate, needed)
+            part = open_part(spark, leaf, stored, own_filter.predicate, needed)
             table, left_out, read_metadata = part.table, part.left_out, part.read
     except Unprunable as reason:
         return ScanReport(paths=(simple_name(leaf.node),), notes=(f"left as it is: {reason}",))

@@ -16,10 +16,10 @@ from pruning.spark.catalyst.clock import without_clock
 from pruning.spark.catalyst.leaves import PlanLeaf, Unsettled
 from pruning.spark.catalyst.plan_trees import PlanTrees
 from pruning.spark.drive.analyzed_plans import AnalyzedPlan, leaf_number, optimized_plan
-from pruning.spark.drive.block_reading import BlockReader
 from pruning.spark.drive.earlier import frame_as_of
 from pruning.spark.drive.hints import broadcast_hints
 from pruning.spark.drive.joins import prune_by_joins
+from pruning.spark.drive.leaf_tables import LeafTables
 from pruning.spark.drive.limits import prune_by_limit
 from pruning.spark.drive.open_scans import open_scan
 from pruning.spark.drive.pushdown import doubted_columns, with_shield
@@ -42,7 +42,8 @@ def prune(df: DataFrame, *, runtime: bool = True, as_of: Any = None) -> DataFram
 
     Footers are read now, and the metadata is kept for the next time: in a hidden directory `.skipproof`
     beside local data, and of other data where the environment variable `SKIPPROOF_METADATA` names a
-    directory or an object store. `pruning.metadata.store.store` says how far that is trusted. Files that are
+    directory or an object store. `pruning.metadata.store.store` says how far that is trusted. Of a table of
+    Apache Iceberg, its own metadata is read instead, at the version that the query names. Files that are
     added later to the tables that `df` reads are not seen, as with `df` itself. A query that cannot be pruned
     safely is returned as it is.
 
@@ -154,14 +155,16 @@ class _LeafScan:
 
 def _open_scans(spark: SparkSession, plan: Java) -> tuple[list[Query], list[_LeafScan]]:
     """Return the query and its subqueries, and all their leaves in plan order."""
-    read = BlockReader(spark).read
     trees = PlanTrees(spark)
+    plans = trees.all(plan)
+    keys = {scan: names for tree in plans for scan, names in key_columns(tree).items()}
+    leaf_tables = LeafTables.of(spark, trees.leaves, keys)
     queries: list[Query] = []
     occurrences: list[_LeafScan] = []
-    for tree in trees.all(plan):
-        named, keys = columns_read(tree, trees.javas), key_columns(tree)
+    for tree in plans:
+        named = columns_read(tree, trees.javas)
         opened = {
-            scan: open_scan(spark, trees.leaves[scan], read, columns_read=named[scan], keys=keys[scan])
+            scan: open_scan(spark, trees.leaves[scan], leaf_tables, columns_read=named[scan], keys=keys[scan])
             for scan in scans(tree)
         }
         occurrences += [_LeafScan(trees.leaves[node], scan) for node, scan in opened.items()]

@@ -1,9 +1,10 @@
-"""Comparisons that Spark must not push into Parquet, because Parquet's reader loses rows by them.
+"""Comparisons that Spark must not push into Parquet or Iceberg, which lose rows by them.
 
 A row group's minimum and maximum do not bound NaN, and many writers do not say whether there is one; yet
 Spark orders NaN above all numbers, so that `x > 5` keeps it. Dictionaries and bloom filters tell 0.0 from
 -0.0, which are equal in Spark. In a file of timestamps in milliseconds, Spark looks for `t < 0.001` where
-the query says `t < 0.0015`.
+the query says `t < 0.0015`. Iceberg's planning takes bounds for bounds of NaN, too, and -0.0 for less than
+0.0.
 
 So the operand of such a comparison is wrapped in an expression that changes no value and that Spark does not
 push. The rest of the filter is pushed as before.
@@ -84,7 +85,7 @@ def safe_condition(spark: SparkSession, condition: Java) -> Java | None:
 
 
 def doubted_columns(leaf: PlanLeaf) -> set[str]:
-    """Return the leaf's columns in comparisons right above it by which Parquet's reader may lose rows."""
+    """Return the leaf's columns in comparisons right above it by which rows are lost if Spark pushes them."""
     types = leaf_types({attribute.name: attribute.type for attribute in leaf.attributes}).values()
     if not leaf.chain.conditions or not any(map(_is_doubted, types)):
         return set()

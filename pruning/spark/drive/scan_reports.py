@@ -3,6 +3,7 @@
 import numpy as np
 
 from pruning.metadata.table.schema import columns_only
+from pruning.spark.drive.leaf_tables import removals_before
 from pruning.spark.drive.report import ScanReport
 from pruning.spark.drive.scan_sets import ScanSet
 from pruning.spark.drive.scans import TableScan
@@ -12,11 +13,12 @@ from pruning.spark.lake.columns_read import bytes_read
 
 def scan_report(scan: TableScan) -> ScanReport:
     """Return the report on a scan: each decision and its reason."""
+    before = removals_before(scan.table)
     report = ScanReport(
         paths=scan.table.roots,
-        files_total=len(scan.table.files) + scan.left_out.files,
+        files_total=len(scan.table.files) + scan.left_out.files + sum(removal.files for removal in before),
         files_kept=scan.file_count,
-        removals=tuple(scan.removals),
+        removals=(*before, *scan.removals),
         range_filters=tuple(part.sql for part in scan.range_filters),
         notes=tuple(scan.notes),
     )
@@ -35,10 +37,11 @@ def _with_blocks(report: ScanReport, scan: TableScan, scan_set: ScanSet) -> Scan
     kept_mask = summarized.mask & scan_set.keeps_summarized
     opened_mask = summarized.mask & scan_set.kept_files
     summarized_blocks = summarized.blocks_of(summarized.mask)
+    blocks_before = sum(removal.blocks for removal in removals_before(scan.table))
     skipped_blocks = int(skipped.sum()) + summarized_blocks - summarized.blocks_of(opened_mask)
     left_out_bytes = sum(int(bytes_read(summary, columns).sum()) for summary in left_out.summaries)
     return report.with_blocks(
-        total=len(scan_set.keep) + summarized_blocks + left_out.blocks,
+        total=len(scan_set.keep) + summarized_blocks + left_out.blocks + blocks_before,
         kept=int(scan_set.keep.sum()) + summarized.blocks_of(kept_mask),
         read_max=int((opened | scan_set.keep).sum()) + summarized.blocks_of(opened_mask),
         bytes_total=int(sizes.sum()) + summarized.bytes_of(summarized.mask, columns) + left_out_bytes,

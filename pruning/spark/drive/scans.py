@@ -1,6 +1,6 @@
 """One scan of a query, which one technique after another narrows."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from pruning.expressions.traversal import columns, leaf_names
 from pruning.expressions.trees import And, Expression, Literal
 from pruning.expressions.types import BOOLEAN
 from pruning.metadata.files.listing import Stamp
-from pruning.metadata.store.collecting import BlocksRead
+from pruning.metadata.table.live_rows import countable_verdicts
 from pruning.metadata.table.partial import (
     noted_columns,
     unread_columns,
@@ -25,8 +25,17 @@ from pruning.metadata.table.schema import columns_only
 from pruning.rules.sets.truths import Match, match_codes
 from pruning.spark.catalyst.clock import with_clock
 from pruning.spark.catalyst.leaves import PlanLeaf
-from pruning.spark.drive.block_reading import NeededBlocks
+from pruning.spark.drive.block_reading import MetadataReader, NeededBlocks
 from pruning.spark.drive.filter_technique import CatalystPredicate, filter_verdicts
+from pruning.spark.drive.leaf_tables import (
+    LeafTable,
+    can_run,
+    is_part,
+    listed_bytes,
+    listed_stamps,
+    with_files,
+    with_partition_values,
+)
 from pruning.spark.drive.pushdown import with_range_filters
 from pruning.spark.drive.range_filters import RangeFilter, range_filters_of_files
 from pruning.spark.drive.report import Removal, readable
@@ -35,35 +44,23 @@ from pruning.spark.drive.stored_scans import NOTHING_LEFT_OUT, LeftOut
 from pruning.spark.jvm.gateway import Java
 from pruning.spark.lake.matching import matching_columns
 from pruning.spark.lake.nested import leaf_types
-from pruning.spark.lake.tables import (
-    ParquetTable,
-    listed_stamps,
-    with_files,
-    with_partition_values,
-    without_rows,
-)
+from pruning.spark.lake.tables import without_rows
 from pruning.techniques.plan.keys import KeyBounds
 from pruning.verdicts.bounding import key_bounds
 from pruning.verdicts.classification import classify_blocks
 from pruning.verdicts.densities import densities
 
-# Reads the block metadata of files with the given sizes and times, and of some of their columns or more; of a
-# large table, of the blocks that are needed.
-MetadataReader = Callable[
-    [tuple[str, ...], tuple[Stamp, ...], frozenset[str], NeededBlocks | None], BlocksRead
-]
-
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class TableScan:
-    """A scan of a Parquet table, which techniques narrow one after another.
+    """A scan of a table, which techniques narrow one after another.
 
     Footers are read by `read_scan_set`, when a technique first needs them, and by nothing else.
     """
 
     spark: SparkSession
     leaf: PlanLeaf
-    table: ParquetTable
+    table: LeafTable
     own_filter: CatalystPredicate
     read_metadata: MetadataReader
     removals: list[Removal] = field(default_factory=list)
@@ -114,7 +111,7 @@ class TableScan:
 
     def listed_bytes(self) -> int:
         """Return the bytes of all of the table's files, as Spark has listed them."""
-        return int(self.table.location.sizeInBytes())
+        return listed_bytes(self.table)
 
     def read_scan_set(self) -> ScanSet:
         """Return the row groups that are still to be read. The first call reads the footers.
@@ -139,7 +136,7 @@ class TableScan:
             self.scan_set = ScanSet(
                 metadata=metadata,
                 failures=failures,
-                verdicts=self._verdicts(metadata),
+                verdicts=countable_verdicts(self._verdicts(metadata), metadata),
                 keep=np.ones(metadata.num_rows, bool),
                 file_of_block=file_of_block,
                 unknown_files=is_unknown,
@@ -185,7 +182,7 @@ class TableScan:
         """Exclude the blocks that hold no row on which the scan's own filter is TRUE."""
         if not self.is_filtered:
             self.decline("filter", "the query has no condition on its columns alone")
-        elif self.table.files or self.table.is_part:
+        elif self.table.files or is_part(self.table):
             scan_set, sql = self.read_scan_set(), to_sql(self.own_filter.predicate)
             self.decline("filter", f"each row group may hold a row with {readable(sql)}")
             self._shrink("filter", sql, scan_set.without_excluded(), self.left_out)
@@ -231,14 +228,11 @@ class TableScan:
         """
         kept = self.files() if files is None else list(files)
         node = self.leaf.node if leaf is None else leaf
-        if not kept and (self.table.files or self.table.is_part):
+        may_stay = can_run(self.table) if leaf is None else not (self.is_pinned or is_part(self.table))
+        is_whole = len(kept) == len(self.table.files) and may_stay
+        if not kept and not is_whole:
             return without_rows(self.spark, with_files(self.spark, self.table, [], leaf=node))
         ranges = self._range_filters(kept)
-        is_whole = (
-            len(kept) == len(self.table.files)
-            and not self.table.is_part
-            and (leaf is None or not self.is_pinned)
-        )
         narrowed = node if is_whole else with_files(self.spark, self.table, kept, leaf=node)
         if ranges:
             narrowed, ranges = with_range_filters(self.spark, narrowed, ranges)

@@ -97,16 +97,19 @@ def very_large_table(leaf: Java) -> StoredTable | None:
     return stored if stored is not None and stored.snapshot.file_count > FILES_LISTED_MAX else None
 
 
-def examples_of(spark: SparkSession, leaf: PlanLeaf, stored: StoredTable) -> Java:
-    """Return the leaf of a stored table with a file for each of its directories; there is no such file."""
-    return with_relation(spark, leaf.node, stored.examples)
+def examples_of(spark: SparkSession, leaf: PlanLeaf, stored: StoredTable) -> ParquetTable:
+    """Return the table of a leaf with a file for each of its directories instead; there is no such file.
+
+    Raises:
+        Unprunable: the leaf must be read as it is.
+    """
+    return parquet_table(spark, with_relation(spark, leaf.node, stored.examples), leaf.attributes)
 
 
 def open_part(
     spark: SparkSession,
     leaf: PlanLeaf,
     stored: StoredTable,
-    examples: ParquetTable,
     predicate: Expression,
     names: Collection[str],
 ) -> StoredPart:
@@ -116,13 +119,13 @@ def open_part(
         spark: The session.
         leaf: The leaf of the plan that reads the table.
         stored: The table.
-        examples: The table that `examples_of` gives a leaf of.
         predicate: The filter.
         names: The top-level columns that the query's techniques need.
     Raises:
         InputError: a file that is needed has been written or removed since the table was listed.
         Unprunable: too many files are needed, or what is kept is damaged.
     """
+    examples = examples_of(spark, leaf, stored)
     columns_needed = frozenset(names) - examples.partition_columns.keys()
     question = NeededBlocks(predicate, leaf_types(examples.data_columns))
     directories = _directories_left(stored, examples, predicate)

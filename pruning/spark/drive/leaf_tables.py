@@ -1,0 +1,166 @@
+"""The tables that the leaves of a plan read: of Parquet files that Spark lists, or of Iceberg."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from pruning.expressions.plans import Scan
+from pruning.expressions.trees import Expression
+from pruning.metadata.files.listing import Stamp
+from pruning.metadata.store.collecting import BlocksRead
+from pruning.spark.catalyst.leaves import PlanLeaf
+from pruning.spark.drive.analyzed_plans import leaf_number
+from pruning.spark.drive.block_reading import BlockReader, MetadataReader
+from pruning.spark.drive.pushdown import safe_condition
+from pruning.spark.drive.report import Removal
+from pruning.spark.iceberg.leaves import is_iceberg_scan, is_stand_in, reason_to_leave
+from pruning.spark.iceberg.tables import IcebergTable, LeafReader, plan_iceberg_table
+from pruning.spark.jvm.gateway import Java, attribute_ids
+from pruning.spark.lake import tables
+from pruning.spark.lake.tables import ParquetTable, Unprunable, parquet_table
+
+LeafTable: TypeAlias = ParquetTable | IcebergTable
+
+
+@dataclass(slots=True)
+class LeafTables:
+    """Opens the tables of the leaves of an optimized plan.
+
+    The optimizer may copy a leaf. The copies of one leaf of Iceberg share their files, which are planned when
+    the first of them is opened: those that some copy may need.
+    """
+
+    spark: SparkSession
+    _blocks: BlockReader
+    _readers: dict[int | None, list[LeafReader]] = field(default_factory=dict)
+    _iceberg: dict[int | None, IcebergTable | Unprunable] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, spark: SparkSession, leaves: Mapping[Scan, PlanLeaf], keys: Mapping[Scan, frozenset[str]]
+    ) -> "LeafTables":
+        """Return the tables of all leaves of a plan.
+
+        Args:
+            spark: The session.
+            leaves: The leaves of the plan and of its subqueries.
+            keys: Of each scan, the columns that keys of joins, groups and orders are made of.
+        """
+        opened = cls(spark, BlockReader(spark))
+        for scan, leaf in leaves.items():
+            if is_stand_in(leaf.node):
+                columns = keys[scan] | _columns_in_conditions(leaf)
+                # A condition by which Iceberg may lose rows is replaced by one that it does not know.
+                conditions = tuple(
+                    safe_condition(spark, condition) or condition for condition in leaf.chain.conditions
+                )
+                reader = LeafReader(node=leaf.node, conditions=conditions, columns=columns)
+                opened._readers.setdefault(leaf_number(leaf.node), []).append(reader)
+        return opened
+
+    def open(self, leaf: PlanLeaf) -> LeafTable:
+        """Return the table that a leaf reads.
+
+        Raises:
+            Unprunable: the leaf must be read as it is.
+        """
+        if is_iceberg_scan(leaf.node):
+            return self._open_iceberg(leaf)
+        return parquet_table(self.spark, leaf.node, leaf.attributes)
+
+    def metadata_reader(self, table: LeafTable) -> MetadataReader:
+        """Return what reads the block metadata of the table's files."""
+        if isinstance(table, IcebergTable):
+            return lambda *_: BlocksRead(table.metadata, {})
+        return self._blocks.read
+
+    def _open_iceberg(self, leaf: PlanLeaf) -> IcebergTable:
+        if not is_stand_in(leaf.node):
+            raise Unprunable(reason_to_leave(self.spark, leaf.node))
+        number = leaf_number(leaf.node)
+        if number not in self._iceberg:
+            try:
+                readers = self._readers[number]
+                self._iceberg[number] = plan_iceberg_table(self.spark, readers, leaf.attributes)
+            except Unprunable as reason:
+                self._iceberg[number] = reason
+        table = self._iceberg[number]
+        if isinstance(table, Unprunable):
+            raise table
+        return table
+
+
+def _columns_in_conditions(leaf: PlanLeaf) -> frozenset[str]:
+    names = leaf.chain.names({attribute.id: attribute.name for attribute in leaf.attributes})
+    named = (
+        id_
+        for condition in leaf.chain.conditions
+        if not condition.references().isEmpty()
+        for id_ in attribute_ids(condition.references().toSeq())
+    )
+    return frozenset(names[id_] for id_ in named if id_ in names)
+
+
+def can_run(table: LeafTable) -> bool:
+    """Tell whether the leaf in the optimized plan reads the table, and neither more files nor a stand-in."""
+    return isinstance(table, ParquetTable) and not table.is_part
+
+
+def is_part(table: LeafTable) -> bool:
+    """Tell whether the leaf in the plan has more files than the table."""
+    return isinstance(table, ParquetTable) and table.is_part
+
+
+def with_files(
+    spark: SparkSession, table: LeafTable, files: Sequence[str], *, leaf: Java | None = None
+) -> Java:
+    """Return a copy of the table's leaf that reads only `files`; of Iceberg, the leaf itself for none.
+
+    Args:
+        leaf: Another leaf over the same table, to be copied instead.
+    Raises:
+        Unprunable: other files would be read than those.
+    """
+    if isinstance(table, IcebergTable):
+        return table.with_files(spark, files, leaf)
+    return tables.with_files(spark, table, files, leaf=leaf)
+
+
+def with_partition_values(metadata: pa.Table, predicate: Expression, table: LeafTable) -> pa.Table:
+    """Return the metadata with the partition columns that a predicate names; Iceberg's has all columns."""
+    if isinstance(table, IcebergTable):
+        return metadata
+    return tables.with_partition_values(metadata, predicate, table)
+
+
+def listed_stamps(spark: SparkSession, table: LeafTable) -> list[Stamp]:
+    """Return the size of each file, and the time of those that Spark has listed; Iceberg's never change."""
+    if isinstance(table, IcebergTable):
+        return [Stamp(size, 0) for size in table.planned.byte_counts.tolist()]
+    return tables.listed_stamps(spark, table)
+
+
+def listed_bytes(table: LeafTable) -> int:
+    """Return the bytes of all of the table's files."""
+    if isinstance(table, IcebergTable):
+        return int(table.planned.byte_counts.sum())
+    return int(table.location.sizeInBytes())
+
+
+def notes_on(spark: SparkSession, table: LeafTable) -> tuple[str, ...]:
+    """Return what a user should know of a table: its snapshot, or that it is a table of another format."""
+    if isinstance(table, IcebergTable):
+        at = "has no snapshot" if table.snapshot_id is None else f"is read at snapshot {table.snapshot_id}"
+        return (f"the table {at}",)
+    return tables.format_notes(spark, table)
+
+
+def removals_before(table: LeafTable) -> tuple[Removal, ...]:
+    """Return what was excluded before any technique: by Iceberg's own planning, whose blocks are files."""
+    if isinstance(table, ParquetTable) or not table.planned.excluded_files:
+        return ()
+    count = table.planned.excluded_files
+    return (Removal(technique="iceberg", predicate=table.filter, files=count, blocks=count),)

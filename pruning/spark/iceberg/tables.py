@@ -1,0 +1,138 @@
+"""Tables of Iceberg in a plan, with the files that Iceberg plans for all scans of a leaf."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from pruning.expressions.names import top_column
+from pruning.expressions.types import Type
+from pruning.metadata.iceberg.blocks import iceberg_blocks
+from pruning.metadata.iceberg.fields import IcebergField, fields_of_schema
+from pruning.metadata.iceberg.planned_files import PlannedFiles, read_facts
+from pruning.spark.iceberg.java_side import FACTS, JAVA_ERRORS, java_side, reason_of
+from pruning.spark.iceberg.leaves import staged_leaf
+from pruning.spark.jvm.gateway import Java, jvm
+from pruning.spark.lake.tables import Attribute, Unprunable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeafReader:
+    """One scan of a leaf in the optimized plan.
+
+    Attributes:
+        node: The stand-in.
+        conditions: The conditions of Catalyst that all its needed rows satisfy.
+        columns: The top-level columns whose metadata is wanted.
+    """
+
+    node: Java
+    conditions: tuple[Java, ...]
+    columns: frozenset[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class IcebergTable:
+    """A table of Iceberg at one snapshot, and the files that Iceberg plans for the query.
+
+    Attributes:
+        leaf: The stand-in in the optimized plan.
+        roots: The table's name.
+        fields: The fields whose metadata is known, by their names in block metadata.
+        planned: The facts about the planned files.
+        java: The planned files on the Java side.
+        filter: The filter by which Iceberg has planned.
+    """
+
+    leaf: Java
+    roots: tuple[str, ...]
+    attributes: tuple[Attribute, ...]
+    fields: Mapping[str, IcebergField]
+    planned: PlannedFiles
+    java: Java
+    filter: str
+    snapshot_id: int | None
+    # Iceberg gives all columns, whether they are in the files or not.
+    partition_columns: Mapping[str, Type] = field(default_factory=dict)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The locations of the planned files."""
+        return self.planned.files
+
+    @property
+    def data_columns(self) -> dict[str, Type]:
+        """The table's columns, by name."""
+        return {attribute.name: attribute.type for attribute in self.attributes}
+
+    @cached_property
+    def metadata(self) -> pa.Table:
+        """The block metadata of the planned files, a block for each."""
+        return iceberg_blocks(self.planned, self.fields)
+
+    def with_files(self, spark: SparkSession, files: Sequence[str], leaf: Java | None = None) -> Java:
+        """Return a leaf that reads some of the files, in place of a leaf; of none, the leaf itself.
+
+        Args:
+            spark: The session.
+            files: Some of the planned files.
+            leaf: The leaf of the analyzed plan; None is the stand-in.
+        Raises:
+            Unprunable: Iceberg could not stage the files.
+        """
+        node = self.leaf if leaf is None else leaf
+        if not files:
+            return node
+        wanted = set(files)
+        places = [place for place, file in enumerate(self.files) if file in wanted]
+        try:
+            return staged_leaf(spark, node, self.java, places)
+        except JAVA_ERRORS as error:
+            raise Unprunable(f"Iceberg could not stage the files ({reason_of(error)})") from error
+
+
+def plan_iceberg_table(
+    spark: SparkSession, readers: Sequence[LeafReader], attributes: tuple[Attribute, ...]
+) -> IcebergTable:
+    """Return the table that one leaf of a query reads, with the files that some scan of the leaf may need.
+
+    Args:
+        spark: The session.
+        readers: All scans of the leaf, at least one.
+        attributes: The leaf's columns.
+    Raises:
+        Unprunable: Iceberg cannot plan its files, or plans one twice.
+    """
+    relation = readers[0].node.relation()
+    pinned = relation.table()
+    try:
+        wanted = frozenset[str]().union(*(reader.columns for reader in readers))
+        all_fields = fields_of_schema(pinned.schemaJson())
+        fields = {name: column for name, column in all_fields.items() if top_column(name) in wanted}
+        lists = jvm(spark).java.util
+        conditions, outputs = lists.ArrayList(), lists.ArrayList()
+        for reader in readers:
+            of_reader = lists.ArrayList()
+            for condition in reader.conditions:
+                of_reader.add(condition)
+            conditions.add(of_reader)
+            outputs.add(reader.node.outputSet())
+        ids = ",".join(str(column.id) for column in fields.values())
+        java, snapshot = pinned.plan(conditions, outputs, ids), pinned.snapshot()
+        facts = java_side(spark, FACTS, pinned).facts(java.tasks(), pinned.table(), snapshot, ids)
+        planned, filter_ = read_facts(facts), str(java.filterText())
+        snapshot_id = None if snapshot is None else int(snapshot.snapshotId())
+    except JAVA_ERRORS as error:
+        raise Unprunable(f"Iceberg could not plan its files ({reason_of(error)})") from error
+    return IcebergTable(
+        leaf=readers[0].node,
+        roots=(str(relation.name()),),
+        attributes=attributes,
+        fields=fields,
+        planned=planned,
+        java=java,
+        filter=filter_,
+        snapshot_id=snapshot_id,
+    )
