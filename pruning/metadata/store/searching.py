@@ -260,7 +260,8 @@ def _asked_for(groups: Groups, packs: Sequence[PackToSearch]) -> Mask:
     pack_of_file = np.repeat(groups.pack, groups.sizes)
     # Each row of each pack has a place in one array of marks.
     lengths = np.array([int(pack.rows.max(initial=-1)) + 1 for pack in packs])
-    np.maximum.at(lengths, pack_of_file, groups.rows + 1)
+    if len(groups.pack):
+        np.maximum.at(lengths, groups.pack, np.maximum.reduceat(groups.rows, groups.starts) + 1)
     starts = np.cumsum(lengths) - lengths
     marks = np.zeros(int(lengths.sum()), bool)
     for pack, start in zip(packs, starts.tolist(), strict=True):
