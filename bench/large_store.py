@@ -105,14 +105,14 @@ def write_store(directory: Path, *, files: int, blocks: int, columns: int, store
 
 def write_files(directory: Path, names: Iterable[str], columns: int) -> FileStamp:
     """Write files that stand for the table's, links to one file; return their size and time."""
-    one = directory / ".one"
-    if not one.exists():
+    template = directory / ".template"
+    if not template.exists():
         schema = block_schema(types(columns)).field("columns").type
         fields = [(field.name, field.type.field("min").type) for field in schema]
-        pq.write_table(pa.schema(fields).empty_table(), one)
+        pq.write_table(pa.schema(fields).empty_table(), template)
     for name in names:
-        (directory / name).hardlink_to(one)
-    status = one.stat()
+        (directory / name).hardlink_to(template)
+    status = template.stat()
     return status.st_size, status.st_mtime_ns
 
 

@@ -20,7 +20,7 @@ def _under_old_numbers(groups: Any, numbers: np.ndarray) -> Any:
     return replace(_renumber(groups, numbers), pack=groups.pack[numbers[groups.pack] >= 0])
 
 
-def _unchecked(part: Any, columns: Any) -> Any:
+def _read_unchecked(part: Any, columns: Any) -> Any:
     packed = contents.packed_shards(packs.open_pack(part.pack.path))[part.shard]
     _, blocks = packed.files_of_groups(part.groups)
     return packed.blocks(part.groups, columns), searching.FilesOfPack(part.pack, part.rows, blocks)
@@ -30,6 +30,6 @@ MUTANTS: Mapping[str, Replacement] = {
     "summaries in reverse": Replacement(group_summaries, "_as_shard", _in_reverse),
     "packs keep their old numbers": Replacement(searching, "renumber", _under_old_numbers),
     "groups of a pack that was written again are read unchecked": Replacement(
-        searching, "_read_groups", _unchecked
+        searching, "_read_groups", _read_unchecked
     ),
 }

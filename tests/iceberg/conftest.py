@@ -15,6 +15,7 @@ def iceberg(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     """The session, with the catalog `ice`."""
     reason = reason_without_runtime()
     if reason:
+        # The runtime is a jar for one release of Spark, and other environments have another one.
         pytest.skip(reason)
     spark = request.getfixturevalue("spark")
     settings = {

@@ -25,7 +25,7 @@ SAMPLE, DEEP_SAMPLE = 250, 25
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a pruned query went: what is wrong about its answer, and the report."""
+    """The outcome of a pruned query: what is wrong about its answer, and the report."""
 
     problem: str | None
     report: Report

@@ -30,7 +30,7 @@ _BY_KIND = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """How a table is written.
+    """The way in which a table is written.
 
     Attributes:
         version: The version of Iceberg's format, 2 or 3.

@@ -115,7 +115,7 @@ def test_only_the_columns_that_a_predicate_names_are_read(
 def test_the_columns_that_are_named_alone_are_collected(
     lake: Path, read_columns: Callable[[], set[str]]
 ) -> None:
-    """Whether their metadata is kept, read now, or compared with what is kept."""
+    """Their metadata is kept, read now, or compared with what is kept."""
     blocks = pruning.collect(lake)
     read_columns()
     some = pruning.collect(lake, columns=["c7", "c2", "c7"])

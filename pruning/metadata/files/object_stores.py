@@ -199,6 +199,7 @@ class _Objects:
         """
         try:
             self._system.pipe_file(path, data, mode="create")
+        # File systems of fsspec raise errors of many packages; the object that is there decides.
         except Exception as error:
             try:
                 written = self._system.cat_file(path, start=0)
@@ -307,6 +308,7 @@ def _as_os_errors(path: str) -> Iterator[None]:
         yield
     except OSError:
         raise
+    # File systems of fsspec raise errors of many packages, with no class in common.
     except Exception as error:
         raise OSError(errno.EIO, f"{type(error).__name__}: {error}", path) from error
 

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from pruning.metadata.footers.chunk_facts import without
 from pruning.metadata.footers.thrift_lanes import ABSENT, Mask, Numbers
-from pruning.metadata.iceberg.bounds import believed_bounds, ordered, without_crossed
+from pruning.metadata.iceberg.bounds import as_ordered, believed_bounds, without_crossed
 from pruning.metadata.iceberg.fields import IcebergField
 from pruning.metadata.iceberg.partitions import PartitionKnowledge, partition_knowledge
 from pruning.metadata.iceberg.planned_files import FieldMetrics, PlannedFiles
@@ -106,8 +106,8 @@ def _intersection(
 ) -> tuple[pa.Array, pa.Array]:
     """Return the stricter of two bounds on either side, and those of a constant where there is one."""
     stricter = (
-        _chosen(lower, knowledge.lower, pc.less(ordered(lower), ordered(knowledge.lower))),
-        _chosen(upper, knowledge.upper, pc.greater(ordered(upper), ordered(knowledge.upper))),
+        _choose(lower, knowledge.lower, pc.less(as_ordered(lower), as_ordered(knowledge.lower))),
+        _choose(upper, knowledge.upper, pc.greater(as_ordered(upper), as_ordered(knowledge.upper))),
     )
     constant = pa.array(knowledge.is_constant)
     return (
@@ -116,7 +116,7 @@ def _intersection(
     )
 
 
-def _chosen(bounds: pa.Array, others: pa.Array, is_other: pa.Array) -> pa.Array:
+def _choose(bounds: pa.Array, others: pa.Array, is_other: pa.Array) -> pa.Array:
     """Return the other bounds where they are chosen or there is no bound, and the bounds elsewhere."""
     return pc.coalesce(pc.if_else(pc.fill_null(is_other, False), others, bounds), others)
 

@@ -76,11 +76,11 @@ def believed_bounds(lower: ByteStrings, upper: ByteStrings, field: IcebergField)
 
 def without_crossed(lower: pa.Array, upper: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Return bounds that are both NULL where the lower one is above the upper one."""
-    crossed = _mask(pc.greater(ordered(lower), ordered(upper)))
+    crossed = _mask(pc.greater(as_ordered(lower), as_ordered(upper)))
     return without(lower, crossed), without(upper, crossed)
 
 
-def ordered(values: pa.Array) -> pa.Array:
+def as_ordered(values: pa.Array) -> pa.Array:
     """Return values in a type that Arrow orders as Spark orders the values."""
     if pa.types.is_boolean(values.type):
         return values.cast(pa.int8())

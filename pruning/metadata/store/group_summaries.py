@@ -71,7 +71,7 @@ class Groups:
 
     @property
     def starts(self) -> np.ndarray:
-        """Where the rows of each group begin; shape (groups,)."""
+        """The start of the rows of each group; shape (groups,)."""
         starts: np.ndarray = np.cumsum(self.sizes) - self.sizes
         return starts
 
@@ -224,7 +224,7 @@ def _write_summaries(
             pack = open_pack(path)
             blocks[number] = count_blocks(pack)
             parts += [
-                _summarized(packed, part)
+                _with_summaries(packed, part)
                 for packed, part in zip(packed_shards(pack), groups_of_pack(pack, number, None), strict=True)
             ]
     classes = [
@@ -233,7 +233,7 @@ def _write_summaries(
     content = block_pieces(
         [_as_shard(part) for part in classes],
         {"packs": names, "blocks_of_packs": blocks},
-        {f"{_GROUPS}.{number}": _described(part) for number, part in enumerate(classes)},
+        {f"{_GROUPS}.{number}": _table_of_groups(part) for number, part in enumerate(classes)},
         summarizes=False,
     )
     path = os.path.join(place.folder, FOLDER, f"{uuid.uuid4().hex}-{suffix}{EXTENSION}")
@@ -241,7 +241,7 @@ def _write_summaries(
     return path
 
 
-def _summarized(packed: PackedShard, groups: Groups) -> Groups:
+def _with_summaries(packed: PackedShard, groups: Groups) -> Groups:
     """Return groups with summaries, which a shard with a single group has not kept."""
     if groups.summaries is not None:
         return groups
@@ -254,7 +254,7 @@ def _as_shard(groups: Groups) -> Shard:
     return Shard(numbers, groups.summaries.set_column(0, _FILE, pa.array(numbers, pa.string())))
 
 
-def _described(groups: Groups) -> pa.Table:
+def _table_of_groups(groups: Groups) -> pa.Table:
     ends = np.concatenate([[0], np.cumsum(groups.sizes)]).astype(np.int32)
     rows = pa.ListArray.from_arrays(pa.array(ends), pa.array(groups.rows, pa.int32()))
     columns = [pa.array(getattr(groups, field.name), field.type) for field in _SCHEMA if field.name != "rows"]

@@ -363,7 +363,7 @@ def search_blocks(files: Sequence[FilesOfPack], table: pa.Table, question: Quest
     kept, others = asked_for & needed, asked_for & ~needed
     result = SearchResult()
     if kept.any():
-        names = tuple(_chosen(files, kept))
+        names = tuple(_names_of_chosen(files, kept))
         blocks = kept[file_of_block]
         place = (np.cumsum(kept) - 1)[file_of_block[blocks]]
         file = pa.field("file", pa.string(), nullable=False)
@@ -372,11 +372,11 @@ def search_blocks(files: Sequence[FilesOfPack], table: pa.Table, question: Quest
     if others.any():
         excluded = table.filter(pa.array(others[file_of_block]))
         summary = summarize(excluded, [len(excluded)])
-        result.excluded.append(ExcludedFiles(_chosen(files, others), len(excluded), summary))
+        result.excluded.append(ExcludedFiles(_names_of_chosen(files, others), len(excluded), summary))
     return result
 
 
-def _chosen(files: Sequence[FilesOfPack], mask: Mask) -> _Names:
+def _names_of_chosen(files: Sequence[FilesOfPack], mask: Mask) -> _Names:
     """Return the names of the files that a mask of all of them chooses."""
     parts = np.split(mask, np.cumsum([len(part.rows) for part in files])[:-1])
     return _Names([(part.pack, part.rows[chosen]) for part, chosen in zip(files, parts, strict=True)])

@@ -1,4 +1,4 @@
-"""What tests of stores share: tables whose metadata is kept in an object store."""
+"""Fixtures that tests of stores share: tables whose metadata is kept in an object store."""
 
 import time
 from collections.abc import Iterator

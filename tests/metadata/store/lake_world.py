@@ -396,6 +396,5 @@ def run_world(world: type[World], *, steps: int, limits: settings) -> None:
     """Run the machine with a number of steps in each example."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DamagedMetadataWarning)
-        run_state_machine_as_test(
-            world, settings=settings(limits, stateful_step_count=steps, report_multiple_bugs=False)
-        )
+        limits = settings(limits, stateful_step_count=steps, report_multiple_bugs=False)
+        run_state_machine_as_test(world, settings=limits)
