@@ -1,0 +1,1 @@
+"""Tables of Delta Lake: their log, and block metadata from its statistics, without Spark and without Java."""

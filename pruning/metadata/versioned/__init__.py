@@ -1,0 +1,1 @@
+"""Versions of tables of Delta Lake and Apache Iceberg, as data: without Spark and without Java."""
