@@ -10,7 +10,6 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from searches import find
 
-from pruning import dml
 from pruning.dml import Fate, MergeClause, Then, When, plan_delete, plan_merge, plan_update
 from pruning.errors import InputError
 from pruning.expressions import types
@@ -143,7 +142,7 @@ def test_wrong_values_reach_each_argument(spot: str) -> None:
 
 @pytest.mark.parametrize("name", ["check_choice", "check_flag"])
 def test_the_property_kills_a_planner_that_checks_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (dml, rewriting):
+    for module in (plans, rewriting):
         monkeypatch.setattr(module, name, lambda *arguments: None, raising=False)
     find(merges(), lambda drawn: not is_right(drawn), settings=unshrunk(2_000))
 

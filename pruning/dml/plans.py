@@ -27,8 +27,6 @@ from pruning.techniques.dml.source_keys import may_equal
 from pruning.techniques.plan.raising import may_raise
 from pruning.verdicts.classification import classify_blocks
 
-__all__ = ["Fate", "MergeClause", "RewritePlan", "Then", "When", "plan_delete", "plan_merge", "plan_update"]
-
 # The source's key columns, by the target's names: arrays, an Arrow table, or a Spark DataFrame.
 Keys: TypeAlias = Mapping[str, Any] | pa.Table | Any
 
