@@ -10,7 +10,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from searches import find
 
-from pruning.dml import Fate, MergeClause, Then, When, plan_delete, plan_merge, plan_update
+from pruning.dml import Fate, MergeClause, Then, When, plan_delete, plan_merge, plan_update, plans
 from pruning.errors import InputError
 from pruning.expressions import types
 from pruning.metadata.table.schema import block_schema
