@@ -32,8 +32,8 @@ def root_of(location: str) -> str:
         return locate(location)[1].rstrip("/") or "/"
     if not objects_at(location).refuses:
         raise InputError(
-            f"{location}: its file system cannot refuse to replace a file, so that two writers would lose each "
-            "other's changes; write to the table with another engine"
+            f"{location}: its file system cannot refuse to replace a file, so that one writer would undo "
+            "another's changes; write to the table with another engine"
         )
     return location.rstrip("/")
 
@@ -98,8 +98,8 @@ def _link(source: str, target: str) -> None:
     except OSError as error:
         if error.errno in _NO_LINKS:
             raise InputError(
-                f"{target}: its file system has no links, without which a file may be seen half-written; write "
-                "to the table with another engine"
+                f"{target}: its file system has no links, so that a file may be seen half-written; write to "
+                "the table with another engine"
             ) from error
         raise
     try:

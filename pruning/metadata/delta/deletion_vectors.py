@@ -15,7 +15,7 @@ from pyroaring import BitMap
 
 from pruning.errors import InputError
 
-# Of `VectorDescriptor.storage`: in a file whose name follows from a UUID, in a file named by its path, or in the log.
+# Of `VectorDescriptor.storage`: a file whose name follows from a UUID, a file named by its path, or the log.
 IN_TABLE, AT_PATH, INLINE = "u", "p", "i"
 FILE_FORMAT = b"\x01"
 _MAGIC = 1681511377
@@ -183,7 +183,7 @@ def unframe_vector(descriptor: VectorDescriptor, framed: bytes) -> bytes:
     if len(framed) < size + _FRAME_BYTES or _SIZE.unpack_from(framed)[0] != size:
         raise InputError(f"deletion vector {descriptor.unique_id}: its file does not have its {size} bytes")
     if _CHECKSUM.unpack_from(framed, _SIZE.size + size)[0] != zlib.crc32(data):
-        raise InputError(f"deletion vector {descriptor.unique_id}: its checksum is wrong, the file is damaged")
+        raise InputError(f"deletion vector {descriptor.unique_id}: its file is damaged, by its checksum")
     return data
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pyroaring import BitMap
 
 from pruning.errors import InputError
-from pruning.metadata.delta.created_files import create_file, read_whole
+from pruning.metadata.delta.created_files import create_file
 from pruning.metadata.delta.deletion_vectors import (
     AT_PATH,
     FILE_FORMAT,
@@ -69,8 +69,8 @@ def write_vectors(
         offset += len(pieces[-1])
     if offset > _FILE_BYTES_MAX:
         raise InputError(
-            f"{root}: the deletion vectors of {len(positions):,} files take {offset:,} bytes, and one file has "
-            f"at most {_FILE_BYTES_MAX:,}; delete from fewer files at once"
+            f"{root}: the deletion vectors of {len(positions):,} files take {offset:,} bytes, and one file "
+            f"has at most {_FILE_BYTES_MAX:,}; delete from fewer files at once"
         )
     if len(pieces) > 1:
         create_file(f"{root}/{vector_file_name(identity, prefix)}", b"".join(pieces))
