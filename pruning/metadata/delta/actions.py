@@ -9,14 +9,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from pruning.errors import InputError
 from pruning.metadata.delta.deletion_vectors import VectorDescriptor
 
 Fields: TypeAlias = Mapping[str, Any]
-NO_FIELDS: Fields = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +39,7 @@ class AddedFile:
     data_change: bool = True
     statistics: str | None = None
     vector: VectorDescriptor | None = None
-    other_fields: Fields = NO_FIELDS
+    other_fields: Fields = field(default_factory=dict)
 
     @property
     def vector_id(self) -> str | None:
@@ -82,7 +80,7 @@ class RemovedFile:
     data_change: bool = True
     statistics: str | None = None
     vector: VectorDescriptor | None = None
-    other_fields: Fields = NO_FIELDS
+    other_fields: Fields = field(default_factory=dict)
 
     @property
     def vector_id(self) -> str | None:

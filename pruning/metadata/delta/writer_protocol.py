@@ -17,6 +17,7 @@ IN_COMMIT_TIMESTAMPS = "delta.enableInCommitTimestamps"
 _ENABLE_VECTORS = "delta.enableDeletionVectors"
 _CONSTRAINT, _INVARIANT = "delta.constraints.", "delta.invariants"
 _GENERATED, _IDENTITY, _DEFAULT = "delta.generationExpression", "delta.identity.", "CURRENT_DEFAULT"
+_PARTS = ("elementType", "keyType", "valueType")
 _READER_MAX, _WRITER_MAX = 3, 7
 # The features that each version before lists of features brought.
 _READER_VERSIONS: Mapping[int, frozenset[str]] = {2: frozenset({"columnMapping"})}
@@ -36,6 +37,8 @@ _HONOURED = frozenset().union(*_WRITER_VERSIONS.values()) | {
     "timestampNtz",
     # Files that are written have the types that the table has now.
     "typeWidening",
+    # delta-rs lists it for every table; columns of the type are refused.
+    "variantType",
     # They are about checkpoints and cleaning, and nothing here does either.
     "v2Checkpoint",
     "vacuumProtocolCheck",
@@ -81,6 +84,9 @@ def check_writable(
         raise InputError(
             f"{root}: its feature {', '.join(unknown)} is not supported here; write to it with another engine"
         )
+    for name, field in _all_fields(metadata.schema):
+        if field["type"] == "variant":
+            raise InputError(f"{root}: column {name} has the type variant, which is not written here")
     if change & (RowChange.DELETE | RowChange.UPDATE):
         if _is_true(metadata, "delta.appendOnly"):
             raise InputError(f"{root}: its property delta.appendOnly lets no row be changed or deleted")
@@ -160,15 +166,17 @@ def _has_required(kind: Any) -> bool:
 
 
 def _all_fields(kind: Any, parents: tuple[str, ...] = ()) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the fields of a type at any depth, each with its name in SQL."""
+    """Yield the fields of a type at any depth, each with its name in SQL.
+
+    The parts of arrays and maps are fields, too, named as Delta names their types.
+    """
     if not isinstance(kind, Mapping):
         return
-    for field in kind.get("fields", ()):
+    parts = [{"name": part, "type": kind[part]} for part in _PARTS if part in kind]
+    for field in (*kind.get("fields", ()), *parts):
         path = (*parents, field["name"])
         yield _name(path), field
         yield from _all_fields(field["type"], path)
-    for part in ("elementType", "keyType", "valueType"):
-        yield from _all_fields(kind.get(part), (*parents, part))
 
 
 def _name(path: tuple[str, ...]) -> str:
