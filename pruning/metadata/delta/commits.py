@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pruning.errors import InputError
-from pruning.metadata.delta.actions import (
+from pruning.metadata.delta.log_actions import (
     AddedFile,
     LogEntry,
     RemovedFile,

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from pruning.errors import InputError
-from pruning.metadata.delta.actions import AddedFile, LogEntry, TableMetadata, TableProtocol
+from pruning.metadata.delta.log_actions import AddedFile, LogEntry, TableMetadata, TableProtocol
 from pruning.metadata.delta.commits import DeltaCommit
 from pruning.metadata.delta.file_keys import file_key, may_share
 

@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 
 from pruning.errors import InputError
 from pruning.expressions.names import field_name
-from pruning.metadata.delta.actions import TableMetadata, json_text
+from pruning.metadata.delta.log_actions import TableMetadata, json_text
 from pruning.metadata.delta.statistics_columns import FileColumn, statistics_columns
 
 STRING_CHARACTERS = 32

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pruning.metadata.delta.actions import TableMetadata
+from pruning.metadata.delta.log_actions import TableMetadata
 
 _COUNT, _NAMES = "delta.dataSkippingNumIndexedCols", "delta.dataSkippingStatsColumns"
 _COUNT_DEFAULT = 32

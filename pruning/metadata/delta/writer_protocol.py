@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from pruning.errors import InputError
-from pruning.metadata.delta.actions import TableMetadata, TableProtocol
+from pruning.metadata.delta.log_actions import TableMetadata, TableProtocol
 
 DELETION_VECTORS = "deletionVectors"
 IN_COMMIT_TIMESTAMPS = "delta.enableInCommitTimestamps"

@@ -189,22 +189,29 @@ def parse_entry(version: int, content: bytes) -> LogEntry:
     """Return the actions in the file of a version.
 
     Raises:
-        InputError: a line is no action, or lacks a field that it needs.
+        InputError: it is damaged.
+    """
+    try:
+        lines = filter(None, map(bytes.strip, content.splitlines()))
+        return entry_of_actions(version, [json.loads(line, parse_float=Decimal) for line in lines])
+    except (ValueError, KeyError, AttributeError, TypeError) as error:
+        raise InputError(
+            f"version {version} of the log: has a line that is no action of Delta Lake ({error!r}); "
+            "restore its file"
+        ) from error
+
+
+def entry_of_actions(version: int, actions: Iterable[Fields]) -> LogEntry:
+    """Return an entry of the actions that a writer knows.
+
+    Raises:
+        KeyError, AttributeError, TypeError: an action lacks a field, or it is of another type.
     """
     by_kind: dict[str, list[Any]] = {}
-    for number, line in enumerate(content.splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            action = json.loads(line, parse_float=Decimal)
-            for kind, fields in action.items():
-                if kind in _PARSERS and fields is not None:
-                    by_kind.setdefault(kind, []).append(_PARSERS[kind](fields))
-        except (ValueError, KeyError, AttributeError, TypeError) as error:
-            raise InputError(
-                f"version {version} of the log: line {number} is no action of Delta Lake ({error!r}); the "
-                "table's log is damaged"
-            ) from error
+    for action in actions:
+        for kind, fields in action.items():
+            if kind in _PARSERS and fields is not None:
+                by_kind.setdefault(kind, []).append(_PARSERS[kind](fields))
     single = {kind: by_kind[kind][-1] for kind in ("protocol", "metaData", "commitInfo") if kind in by_kind}
     return LogEntry(
         version=version,
@@ -240,7 +247,7 @@ def json_text(value: Any) -> str:
     return json.dumps(value, allow_nan=False)
 
 
-def add_from_json(fields: Fields) -> AddedFile:
+def _add_from_json(fields: Fields) -> AddedFile:
     """Return the action `add` from its fields.
 
     Raises:
@@ -258,7 +265,7 @@ def add_from_json(fields: Fields) -> AddedFile:
     )
 
 
-def protocol_from_json(fields: Fields) -> TableProtocol:
+def _protocol_from_json(fields: Fields) -> TableProtocol:
     """Return the action `protocol` from its fields.
 
     Raises:
@@ -325,10 +332,10 @@ _REMOVE_FIELDS = frozenset(_COMMON_FIELDS | {"deletionTimestamp", "extendedFileM
 # The fields of `add` that `remove` has too.
 _KEPT_BY_REMOVE = ("tags", "baseRowId", "defaultRowCommitVersion")
 _PARSERS: Mapping[str, Callable[[Fields], Any]] = {
-    "add": add_from_json,
+    "add": _add_from_json,
     "remove": _remove_from_json,
     "txn": _transaction_from_json,
-    "protocol": protocol_from_json,
+    "protocol": _protocol_from_json,
     "metaData": _metadata_from_json,
     "commitInfo": dict,
 }
