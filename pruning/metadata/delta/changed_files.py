@@ -10,9 +10,9 @@ from pyroaring import BitMap
 
 from pruning.errors import InputError
 from pruning.expressions.names import top_column
-from pruning.metadata.delta.log_actions import AddedFile, RemovedFile, TableMetadata, TableProtocol
 from pruning.metadata.delta.commits import current_ms
 from pruning.metadata.delta.file_statistics import row_count_of, statistics_of_blocks, widened
+from pruning.metadata.delta.log_actions import AddedFile, RemovedFile, TableMetadata, TableProtocol
 from pruning.metadata.delta.statistics_columns import column_ids, data_column_names, partition_names
 from pruning.metadata.delta.vector_files import read_vector, write_vectors
 from pruning.metadata.delta.writer_protocol import with_deletion_vectors

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pruning.errors import InputError
+from pruning.metadata.delta.created_files import UncertainWrite, create_file, read_whole
+from pruning.metadata.delta.file_keys import file_key
 from pruning.metadata.delta.log_actions import (
     AddedFile,
     LogEntry,
@@ -26,8 +28,6 @@ from pruning.metadata.delta.log_actions import (
     json_text,
     parse_entry,
 )
-from pruning.metadata.delta.created_files import UncertainWrite, create_file, read_whole
-from pruning.metadata.delta.file_keys import file_key
 from pruning.metadata.delta.writer_protocol import RowChange
 from pruning.metadata.files.object_stores import files_at, reason
 

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from pruning.errors import InputError
-from pruning.metadata.delta.log_actions import AddedFile, LogEntry, TableMetadata, TableProtocol
 from pruning.metadata.delta.commits import DeltaCommit
 from pruning.metadata.delta.file_keys import file_key, may_share
+from pruning.metadata.delta.log_actions import AddedFile, LogEntry, TableMetadata, TableProtocol
 
 SERIALIZABLE, WRITE_SERIALIZABLE = "Serializable", "WriteSerializable"
 _ISOLATION = "delta.isolationLevel"
