@@ -66,7 +66,9 @@ COMMIT_MUTANTS: Mapping[str, Replacement] = {
     "no later version is looked at": Replacement(committing, "_check_version", lambda *arguments: None),
 }
 CONFLICT_MUTANTS: Mapping[str, Replacement] = {
-    "an application's progress is no matter": Replacement(conflicts.LogEntry, "transactions", ()),
+    "progress of applications is no matter": Replacement(
+        conflicts, "_shared_application", lambda commit, reads, entry: None
+    ),
     "added files never match": Replacement(conflicts, "_may_match", lambda reads, added: False),
     "each version may come after the commit": Replacement(
         conflicts, "_comes_after", lambda commit, reads, entry: True

@@ -114,10 +114,9 @@ def conflict(commit: DeltaCommit, reads: TableReads, entry: LogEntry) -> str | N
         return "changed the table's protocol"
     if entry.metadata is not None:
         return "changed the table's schema or properties"
-    own_applications = reads.applications | {own.application for own in commit.transactions}
-    for transaction in entry.transactions:
-        if transaction.application in own_applications:
-            return f"noted progress of the application {transaction.application!r}"
+    application = _shared_application(commit, reads, entry)
+    if application is not None:
+        return f"noted progress of the application {application!r}"
     removed = frozenset(file_key(file.path) for file in entry.removed)
     own_removed = frozenset(file_key(file.path) for file in commit.removed)
     twice = may_share(removed, own_removed)
@@ -136,6 +135,12 @@ def conflict(commit: DeltaCommit, reads: TableReads, entry: LogEntry) -> str | N
     if entry.added and not _comes_after(commit, reads, entry) and _may_match(reads, entry.added):
         return f"added {len(entry.added)} files, in which this commit may have to change rows, too"
     return None
+
+
+def _shared_application(commit: DeltaCommit, reads: TableReads, entry: LogEntry) -> str | None:
+    """Return an application whose progress a version notes and the commit notes or depends on."""
+    own = reads.applications | {transaction.application for transaction in commit.transactions}
+    return min((note.application for note in entry.transactions if note.application in own), default=None)
 
 
 def _comes_after(commit: DeltaCommit, reads: TableReads, entry: LogEntry) -> bool:
