@@ -38,7 +38,7 @@ from pruning.metadata.delta.commits import (
     write_version,
 )
 from pruning.metadata.delta.committing import commit_changes
-from pruning.metadata.delta.conflicts import CommitConflict, no_file
+from pruning.metadata.delta.conflicts import CommitConflict, TableReads, no_file
 from pruning.metadata.delta.created_files import create_file, root_of
 from pruning.metadata.delta.log_actions import AddedFile, TableMetadata, TransactionId
 from pruning.metadata.delta.table_state import read_state
@@ -46,6 +46,7 @@ from pruning.metadata.delta.writer_protocol import RowChange
 from tools.counting_stores import s3_store
 
 WRITERS = 4
+CHECKPOINT_EVERY = 20
 # The calls by which a deletion changes files.
 WRITES = (
     (builtins, "open"),
@@ -167,12 +168,21 @@ def count_up(table: WrittenTable, writer: int, commits: int) -> None:
                 removed=remove_files([counter]),
                 added=(added, replace(counter, path=f"{writer}-{number}")),
             )
-            reads = replace(table.reads(), version=state.version, whole_table=False)
-            reads = replace(reads, files=frozenset({counter.path}), may_match=no_file)
+            reads = TableReads(
+                version=state.version,
+                protocol=state.protocol,
+                metadata=state.metadata,
+                whole_table=False,
+                files=frozenset({counter.path}),
+                may_match=no_file,
+            )
             try:
-                commit_changes(table.root, commit, reads)
+                version = commit_changes(table.root, commit, reads)
             except CommitConflict:
                 continue
+            # Without checkpoints, each state would be read from all versions.
+            if version % CHECKPOINT_EVERY == 0:
+                DeltaTable(table.root, version=version).create_checkpoint()
             break
 
 
