@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import pyarrow.compute as pc
 from pyroaring import BitMap
 
 from mutants.replacements import Replacement
@@ -79,5 +80,5 @@ CONFLICT_MUTANTS: Mapping[str, Replacement] = {
 STATISTICS_MUTANTS: Mapping[str, Replacement] = {
     "an upper bound of text is only cut": Replacement(file_statistics, "_text_bound", _cut_alone),
     "times are rounded down": Replacement(file_statistics, "_time_text", _rounded_down),
-    "NaN is passed over": Replacement(file_statistics.pc, "is_nan", lambda values: values.is_null()),
+    "NaN is passed over": Replacement(pc, "is_nan", pc.is_null),
 }

@@ -118,8 +118,8 @@ def delete_rows(
         inline_bytes_max: As for `write_vectors`.
     Raises:
         InputError: the table's properties do not ask for deletion vectors; a file's statistics do not say how
-            many rows it has; a position is beyond them; or a vector that the file has is damaged.
-        OSError: the vectors cannot be written.
+            many rows it has; a position is beyond them; a vector that the file has is damaged; or the vectors
+            cannot be written.
     """
     upgraded = with_deletion_vectors(root, protocol, metadata)
     changed: list[AddedFile] = []

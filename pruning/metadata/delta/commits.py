@@ -35,6 +35,7 @@ LOG = "_delta_log"
 # The names of versions and of checkpoints of them.
 _NUMBERED = re.compile(r"(\d{20})(?:\.json|\.checkpoint\..*parquet|\.checkpoint\..*json)")
 _COMMIT_TIME = "inCommitTimestamp"
+_REMOVING = RowChange.DELETE | RowChange.UPDATE
 
 
 class LostRace(Exception):
@@ -59,7 +60,8 @@ class DeltaCommit:
 
     Attributes:
         operation: Its name in the table's history, as "DELETE".
-        change: What it does to the table's rows.
+        change: What it does to the table's rows. Of actions with `data_change`, removals delete or update
+            rows, and no action only moves rows.
         read_version: The version of the table that it was made from.
         parameters: What the history tells of the operation, as the texts of Delta's own writers: "predicate"
             is a JSON array of conditions in SQL.
@@ -73,7 +75,8 @@ class DeltaCommit:
         checked_conditions: The conditions of `writer_protocol.row_conditions` that hold for each new row.
         identity: Distinguishes this commit from every other.
     Raises:
-        InputError: a file or an application is twice, or a file with deleted rows has no count of its rows.
+        InputError: a file or an application is twice, `change` says less than the actions do, or a file with
+            deleted rows has no count of its rows.
     """
 
     operation: str
@@ -100,6 +103,10 @@ class DeltaCommit:
         for key in added.keys() & removed.keys():
             if added[key].vector_id == removed[key].vector_id:
                 raise InputError(f"{self.operation}: one commit removes {key} and adds it as it was")
+        removes = any(file.data_change for file in self.removed)
+        adds = any(file.data_change for file in self.added)
+        if (removes and not self.change & _REMOVING) or (adds and not self.change):
+            raise InputError(f"{self.operation}: its actions change rows in other ways than {self.change}")
         for file in self.added:
             if file.vector is not None and not _has_row_count(file):
                 raise InputError(

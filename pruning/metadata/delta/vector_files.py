@@ -44,8 +44,7 @@ def write_vectors(
     Returns:
         The descriptor of each vector.
     Raises:
-        InputError: a vector is empty, or all of them are too large for one file.
-        OSError: the file cannot be written.
+        InputError: a vector is empty, all of them are too large for one file, or it cannot be written.
     """
     identity = uuid.uuid4()
     reference = table_reference(identity, prefix)
@@ -73,7 +72,13 @@ def write_vectors(
             f"has at most {_FILE_BYTES_MAX:,}; delete from fewer files at once"
         )
     if len(pieces) > 1:
-        create_file(f"{root}/{vector_file_name(identity, prefix)}", b"".join(pieces))
+        path = f"{root}/{vector_file_name(identity, prefix)}"
+        try:
+            create_file(path, b"".join(pieces))
+        except OSError as error:
+            raise InputError(
+                f"{path}: cannot be written ({reason(error)}); the table was not changed"
+            ) from error
     return descriptors
 
 

@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from budget import examples
-from hypothesis import given, settings
+from budget import examples, unshrunk
+from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
 # The package is in the extra `delta`.
 pytest.importorskip("pyroaring")
 pytest.importorskip("deltalake")
 from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 from pyroaring import BitMap
 from written_tables import VECTORS, deleted_by_delta_rs, rows_by_delta_rs, write_table
 
@@ -130,7 +131,21 @@ def rows_start(statistics: str | None) -> int:
 SOME_ROWS = st.sets(st.integers(0, ROWS - 1), min_size=1, max_size=ROWS // 3).map(BitMap)
 
 
-@settings(examples(0.1))
+def test_the_hard_vectors_are_drawn() -> None:
+    """Positions that are negative as 32-bit numbers with a sign, full blocks, and rows deleted twice."""
+    reach = unshrunk(500)
+    assert find(
+        POSITIONS, lambda rows: bool(rows) and rows.min() < 2**16 and rows.max() >= 2**31, settings=reach
+    )
+    assert find(POSITIONS, lambda rows: len(rows) > 2**12 and len(rows) < rows.max() // 2, settings=reach)
+    assert find(POSITIONS, lambda rows: 2**31 - 1 in rows and 2**31 in rows, settings=reach)
+    pairs = st.tuples(SOME_ROWS, SOME_ROWS)
+    assert find(
+        pairs, lambda pair: bool(pair[0] & pair[1]) and not len(pair[0] ^ pair[1]) % 2, settings=reach
+    )
+
+
+@settings(examples(0.06))
 @given(SOME_ROWS, SOME_ROWS, st.sampled_from([0, 10_000]))
 def test_rows_that_are_deleted_are_gone_for_delta_rs(first: BitMap, second: BitMap, inline: int) -> None:
     """DELTA-1; the second deletion may be of the same file and of the same rows."""
@@ -259,6 +274,5 @@ def test_a_mutant_of_deletions_is_found_out(
     mutant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(*VECTOR_MUTANTS[mutant])
-    # delta-rs and this package raise errors of many kinds for what they cannot read.
-    with pytest.raises(Exception):  # noqa: B017, PT011
+    with pytest.raises((AssertionError, InputError, DeltaError)):
         check_deletions(tmp_path, BitMap([1, 5, 7]), BitMap([2]), 0)

@@ -126,7 +126,7 @@ def conflicts_table() -> str:
     """Return the table of conflicts as they are found."""
     lines = ["", " " * 29 + "".join(VERSIONS)]
     for name, (changes, options) in COMMITS.items():
-        commit = DeltaCommit(operation="X", change=RowChange.NONE, read_version=1, **changes)  # type: ignore[arg-type]
+        commit = DeltaCommit(operation="X", change=RowChange.UPDATE, read_version=1, **changes)  # type: ignore[arg-type]
         signs = ""
         for entry in VERSIONS.values():
             strict, loose = (
@@ -169,7 +169,7 @@ def test_only_an_append_that_read_nothing_is_blind() -> None:
     assert is_blind_append(append, reads_of(SERIALIZABLE, READ_NOTHING))
     for options in (READ_FIRST, READ_FILE_ALONE, {}, {"whole_table": False, "may_match": every_file}):
         assert not is_blind_append(append, reads_of(SERIALIZABLE, options))
-    changed = replace(append, removed=(file("1/a").removed(0),))
+    changed = replace(append, change=RowChange.UPDATE, removed=(file("1/a").removed(0),))
     assert not is_blind_append(changed, reads_of(SERIALIZABLE, READ_NOTHING))
 
 
@@ -190,11 +190,18 @@ def test_commits_that_the_protocol_forbids_are_refused() -> None:
         ({"removed": (file("a").removed(0),) * 2}, "two actions of a file"),
         ({"transactions": (TransactionId(application="a", number=1),) * 2}, "or of an application"),
         ({"added": (file("a"),), "removed": (file("a").removed(0),)}, "removes a and adds it as it was"),
+        ({"change": RowChange.NONE, "added": (file("a"),)}, "change rows in other ways than RowChange.NONE"),
+        (
+            {"change": RowChange.INSERT, "removed": (file("a").removed(0),)},
+            "in other ways than RowChange.INSERT",
+        ),
         ({"added": (replace(file("a", VECTOR), statistics="{}"),)}, "do not say how many rows"),
         ({"added": (replace(file("a", VECTOR), statistics="?"),)}, "do not say how many rows"),
     ):
         with pytest.raises(InputError, match=message):
-            DeltaCommit(operation="X", change=RowChange.NONE, read_version=1, **changes)  # type: ignore[arg-type]
+            DeltaCommit(**{"operation": "X", "change": RowChange.UPDATE, "read_version": 1, **changes})  # type: ignore[arg-type]
+    moved = replace(file("a"), data_change=False)
+    DeltaCommit(operation="OPTIMIZE", change=RowChange.NONE, read_version=1, added=(moved,))
 
 
 @pytest.mark.parametrize("mutant", CONFLICT_MUTANTS)
