@@ -84,7 +84,7 @@ def test_the_vectors_and_names_of_the_protocol_are_written_alike() -> None:
 
 @given(POSITIONS)
 def test_a_vector_that_is_written_is_read_alike(positions: BitMap) -> None:
-    """DELTA-1, in memory; a reader of Delta's log gets padding after an inline vector."""
+    """VECTOR-1, in memory; a reader of Delta's log gets padding after an inline vector."""
     before = BitMap(positions)
     assert decode_vector("v", encode_vector(positions) + bytes(3)) == positions == before
     assert decode_inline(inline_vector(positions)) == positions
@@ -92,7 +92,7 @@ def test_a_vector_that_is_written_is_read_alike(positions: BitMap) -> None:
 
 @given(st.lists(POSITIONS.filter(bool), min_size=1, max_size=4), st.sampled_from(["", "ab"]))
 def test_vectors_of_one_file_are_read_alike(vectors: list[BitMap], prefix: str) -> None:
-    """DELTA-1, in files."""
+    """VECTOR-1, in files."""
     with tempfile.TemporaryDirectory() as root:
         positions = {f"{number}.parquet": bitmap for number, bitmap in enumerate(vectors)}
         descriptors = write_vectors(root, positions, prefix=prefix, inline_bytes_max=50)
@@ -148,7 +148,7 @@ def test_the_hard_vectors_are_drawn() -> None:
 @settings(examples(0.06))
 @given(SOME_ROWS, SOME_ROWS, st.sampled_from([0, 10_000]))
 def test_rows_that_are_deleted_are_gone_for_delta_rs(first: BitMap, second: BitMap, inline: int) -> None:
-    """DELTA-1; the second deletion may be of the same file and of the same rows."""
+    """VECTOR-1; the second deletion may be of the same file and of the same rows."""
     with tempfile.TemporaryDirectory() as folder:
         check_deletions(Path(folder), first, second, inline)
 

@@ -220,19 +220,19 @@ def check_writers(table: WrittenTable, commits: int) -> None:
 
 
 def test_writers_at_once_lose_no_update(tmp_path: Path) -> None:
-    """DELTA-2."""
+    """COMMIT-1."""
     check_writers(table_of_ten(tmp_path), 6)
 
 
 @pytest.mark.deep
 def test_eight_hundred_commits_at_once_lose_no_update(tmp_path: Path) -> None:
-    """DELTA-2, at length: 200 commits of each of four writers."""
+    """COMMIT-1, at length: 200 commits of each of four writers."""
     check_writers(table_of_ten(tmp_path), 200)
 
 
 @pytest.mark.parametrize("after", [False, True])
 def test_a_crash_at_any_write_leaves_a_version_whole(tmp_path: Path, after: bool) -> None:
-    """DELTA-3: the old version or the new one; the next deletion is not disturbed."""
+    """COMMIT-2: the old version or the new one; the next deletion is not disturbed."""
     table_of_ten(tmp_path / "table")
     for number in range(40):
         shutil.copytree(tmp_path / "table", tmp_path / f"{number}")

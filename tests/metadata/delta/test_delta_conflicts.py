@@ -144,6 +144,7 @@ def check_conflicts() -> None:
 
 
 def test_conflicts_are_those_of_the_table() -> None:
+    """COMMIT-3."""
     check_conflicts()
 
 
