@@ -104,6 +104,7 @@ def delete_rows(
     protocol: TableProtocol,
     metadata: TableMetadata,
     *,
+    prefix: str = "",
     inline_bytes_max: int = 0,
 ) -> FileChanges:
     """Write deletion vectors of files, and return the actions that delete these rows.
@@ -115,7 +116,7 @@ def delete_rows(
         rows: Files of the table's version, as its log has them, each with the positions of rows to delete.
         protocol: The table's.
         metadata: The table's.
-        inline_bytes_max: As for `write_vectors`.
+        prefix, inline_bytes_max: As for `write_vectors`.
     Raises:
         InputError: the table's properties do not ask for deletion vectors; a file's statistics do not say how
             many rows it has; a position is beyond them; a vector that the file has is damaged; or the vectors
@@ -145,7 +146,7 @@ def delete_rows(
             remaining[file.path] = replace(
                 file, data_change=True, statistics=widened(file.statistics or "", len(before))
             )
-    vectors = write_vectors(root, positions, inline_bytes_max=inline_bytes_max)
+    vectors = write_vectors(root, positions, prefix=prefix, inline_bytes_max=inline_bytes_max)
     return FileChanges(
         added=tuple(replace(file, vector=vectors[path]) for path, file in remaining.items()),
         removed=remove_files(changed),

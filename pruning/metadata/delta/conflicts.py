@@ -1,18 +1,15 @@
 """Conflicts of a commit with the versions that other writers have written since it read the table.
 
-Claim: if `conflict` returns None for each such version, the table after this commit is one that the writers
-could have reached one after the other. "Serializable" takes the order of the versions; "WriteSerializable"
-may put this commit before a version that only adds files and has read nothing.
-
-Premises: `TableReads` names every file that was read, and its `may_match` is true of every file that would
-have been read. A version says truly that it has read nothing (`isBlindAppend`).
-
-Proof: This commit depends on the protocol, the metadata, the files read, and the absence of other files that
-match. A version without a conflict changes none of them. Nor does this commit undo it: both have no file and
-no application in common.
-
-Unsound: what is not known is a conflict: an action of another version that cannot be read, or an absolute
-path that may be any file of its name.
+Claim     If `conflict` returns None for each such version, the table after this commit is one that the
+          writers could have reached one after the other. "Serializable" takes the order of the versions;
+          "WriteSerializable" may put this commit before a version that only adds files and has read nothing.
+Premises  `TableReads` names every file that was read, and its `may_match` is true of every file that would
+          have been read. A version says truly that it has read nothing (`isBlindAppend`).
+Proof     The commit depends on the protocol, the metadata, the files read, and on there being no other files
+          that match. A version without a conflict changes none of them. Nor does the commit undo it: the two
+          have no file and no application in common.
+Unsound   for what is not known: an absolute path, which may be any file of its last name, is a conflict, and
+          so is a version whose file is gone (`committing`).
 """
 
 from collections.abc import Callable, Sequence

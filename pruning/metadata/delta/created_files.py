@@ -68,7 +68,9 @@ def create_file(path: str, content: bytes) -> None:
             raise UncertainWrite(error.errno, reason(error), path) from error
         return
     folder, name = os.path.split(path)
-    os.makedirs(folder, exist_ok=True)
+    if not os.path.isdir(folder):
+        os.makedirs(folder, exist_ok=True)
+        _sync_folder(os.path.dirname(folder))
     beside = os.path.join(folder, f".{name}.{uuid.uuid4()}.tmp")
     try:
         _write_through(beside, content)

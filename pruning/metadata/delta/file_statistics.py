@@ -1,18 +1,15 @@
 """The statistics of a data file for its `add` action, from its footer or from its rows.
 
-Claim: each value of a column that is not NULL lies between its minimum and maximum, by the order of Spark and
-of every reader of Delta Lake; `numRecords` and `nullCount` are exact.
-
-Premises: Bounds in block metadata hold. A footer's bounds of numbers and dates are values of rows unless the
-footer denies it, as those by parquet-mr and Arrow are.
-
-Proof: A bound of text is cut to a prefix, which is not greater; an upper one then ends with the greatest
-character, and is kept longer as long as the text continues with that. Times are rounded outwards to ms. Zero
-has the sign that makes it the wider bound.
-
-Unsound: What readers order or parse in different ways has no bounds: NaN and columns that may have it,
-infinity, decimals of more digits than a double keeps, times outside of the years 1 to 9999, text compared by
-a collation, Booleans and binary values.
+Claim     Each value of a column that is not NULL lies between its minimum and maximum, by the order of Spark
+          and of every reader of Delta Lake; `numRecords` and `nullCount` are exact.
+Premises  Bounds in block metadata hold. A footer's bounds of numbers and dates are values of rows unless the
+          footer denies it, as those of parquet-mr and Arrow are.
+Proof     A bound of text is cut to a prefix, which is not greater; an upper one then ends with the greatest
+          character, and is kept longer as long as the text continues with that. Times are rounded outwards
+          to ms. Zero has the sign that makes it the wider bound.
+Unsound   for what readers order or parse in different ways, which has no bounds: columns that may have NaN,
+          infinity, decimals of more digits than a double keeps, times outside of the years 1 to 9999, text
+          compared by a collation, Booleans and binary values.
 """
 
 import datetime

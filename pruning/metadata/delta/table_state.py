@@ -128,6 +128,7 @@ def _apply_checkpoint(root: str, name: str, replay: _Replay) -> None:
     path = f"{root}/{LOG}/{name}"
     try:
         actions = list(_actions(name, read_whole(path)))
+        # A checkpoint is taken in as one entry, whose number is of no use here.
         replay.apply(entry_of_actions(-1, actions))
         sidecars = [action["sidecar"]["path"] for action in actions if action.get("sidecar")]
     except OSError as error:

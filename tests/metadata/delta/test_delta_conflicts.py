@@ -52,7 +52,7 @@ def metadata(isolation: str) -> TableMetadata:
 
 def is_in_first_partition(added: Sequence[AddedFile]) -> bool:
     """The question of a statement about the rows of partition `1`."""
-    return any(one.partition_values["p"] == "1" for one in added)
+    return any(addition.partition_values["p"] == "1" for addition in added)
 
 
 READ_NOTHING = {"whole_table": False, "may_match": no_file}
