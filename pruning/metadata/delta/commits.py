@@ -144,7 +144,7 @@ def commit_bytes(
         "isolationLevel": isolation,
         "isBlindAppend": is_blind_append,
         "operationMetrics": dict(commit.metrics),
-        "engineInfo": f"skipproof/{importlib.metadata.version('skipproof')}",
+        "engineInfo": _engine(),
         "txnId": commit.identity,
         **({"skipproof": dict(commit.properties)} if commit.properties else {}),
     }
@@ -152,6 +152,14 @@ def commit_bytes(
     actions = [update.to_json() for update in updates if update is not None]
     # The protocol of tables that keep times wants this action first.
     return entry_bytes([{"commitInfo": info}, *actions])
+
+
+def _engine() -> str:
+    """Return the name of this package with its version, if it is installed and not only on the path."""
+    try:
+        return f"skipproof/{importlib.metadata.version('skipproof')}"
+    except importlib.metadata.PackageNotFoundError:
+        return "skipproof"
 
 
 def predicate_parameter(*conditions: str) -> str:
