@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import uuid
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from crashing import Crash, crash_at
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -52,10 +53,6 @@ LIMITS = (
 HOUR_SECONDS = 3_700
 # The calls by which a store changes files; a crash comes before or after one of them.
 WRITES = tuple((os, name) for name in ("link", "replace", "unlink", "mkdir", "utime", "chmod", "fdopen"))
-
-
-class Crash(BaseException):
-    """The process ends: nothing that it would do afterwards is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,38 +355,6 @@ def forget() -> None:
     """Forget what is in memory, as another process does not have it."""
     for remembered in (log._load, store._open_place, store._with_others, packs._open_once):
         remembered.cache_clear()
-
-
-@contextlib.contextmanager
-def crash_at(writes: Iterable[tuple[Any, str]], number: int, *, after: bool) -> Iterator[None]:
-    """End the process before or after the call with this number that changes files; later calls fail, too.
-
-    Args:
-        writes: The functions that change files, by their owners and names.
-        number: The number of the call, from 0 on.
-        after: Whether the process ends after the call.
-    """
-    calls = 0
-
-    def counting(owner: Any, name: str) -> object:
-        original = getattr(owner, name)
-
-        def call(*arguments: object, **options: object) -> object:
-            nonlocal calls
-            calls += 1
-            if calls > number + 1 or (calls == number + 1 and not after):
-                raise Crash
-            result = original(*arguments, **options)
-            if calls == number + 1:
-                raise Crash
-            return result
-
-        return call
-
-    with contextlib.ExitStack() as patches:
-        for owner, name in writes:
-            patches.enter_context(patch.object(owner, name, counting(owner, name)))
-        yield
 
 
 def run_world(world: type[World], *, steps: int, limits: settings) -> None:

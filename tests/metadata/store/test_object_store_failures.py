@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from crashing import Crash, crash_at
 from fsspec.implementations.memory import MemoryFileSystem
 from kept_objects import FILES, ROOT, cut, kept_paths, minima, newest, write
-from lake_world import Crash, crash_at, forget
+from lake_world import forget
 from object_world import OBJECT_WRITES
 
 import pruning
