@@ -84,7 +84,7 @@ def read_actions(log: DeltaLog, segment: Segment) -> Actions:
     for path in segment.checkpoint:
         _read_checkpoint(log, path, actions)
     # Removals in a checkpoint are of files that it does not have.
-    actions.files = [batch.filter(batch.table["is_add"]) for batch in actions.files]
+    actions.files = [batch.filter(whole(batch.table["is_add"])) for batch in actions.files]
     sidecars, actions.sidecars = actions.sidecars, []
     for path in sidecars:
         _read_checkpoint(log, f"{log.root}/{LOG_DIRECTORY}/_sidecars/{path}", actions)

@@ -80,8 +80,8 @@ def row_counts(statistics: Sequence[FileStatistics], vectors: DeletionVectors) -
     """Return the numbers of rows of files.
 
     Claim     `live` is the number of rows that are left, where `is_counted`.
-    Premises  Delta's protocol: `numRecords` counts the rows of the data file, and is there wherever a deletion
-              vector is; a vector's cardinality counts the rows that it deletes.
+    Premises  Delta's protocol: `numRecords` counts the rows of the data file, and a vector's cardinality
+              those that it deletes.
     Proof     Rows that are left are the others. Where more rows are deleted than there are, neither is
               believed.
     """
@@ -125,8 +125,8 @@ def _column(
     """Return what is believed of a field in each file; shape (files,).
 
     Claim     It is true of the live rows, as `pruning.metadata.table.schema` says.
-    Premises  As for `believed_bounds` and `row_counts`; a count of NULL is at most the number of rows that are
-              NULL, and of a column that is in no struct it is that number.
+    Premises  As for `believed_bounds` and `row_counts`; a count of NULL is at most the number of rows that
+              are NULL, and of a column that is in no struct it is that number.
     Proof     (1) A count that is impossible is no count. A count of all rows beside a bound is wrong.
               (2) What holds of all rows that were written holds of those that are left: that none is NULL, or
               that each is. So far does the protocol go where bounds are not tight, too.

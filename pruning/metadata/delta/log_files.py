@@ -85,8 +85,8 @@ class DeltaLog:
         for place in range(start, version + 1):
             if place not in self.commits:
                 raise InputError(
-                    f"{self.root}/{LOG_DIRECTORY}/{place:020d}.json: is missing, and version {version} of the "
-                    "table cannot be read without it; restore it, or read an earlier version"
+                    f"{self.root}/{LOG_DIRECTORY}/{place:020d}.json: is missing, and version {version} of "
+                    "the table cannot be read without it; restore it, or read an earlier version"
                 )
         return Segment(
             version=version,

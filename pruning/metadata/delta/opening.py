@@ -4,14 +4,12 @@ The log is replayed here rather than by delta-rs, which gives statistics as it h
 descriptors of deletion vectors, and no table with widened types. The tests compare the files of both.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pruning.errors import InputError
-from pruning.metadata.delta.actions import FILE_ACTIONS, Actions, FileActions, read_actions
+from pruning.metadata.delta.actions import FILE_ACTIONS, Actions, read_actions
 from pruning.metadata.delta.blocks import DeltaBlocks
 from pruning.metadata.delta.columns import DeltaColumns, columns_of
 from pruning.metadata.delta.field_ids import check_names

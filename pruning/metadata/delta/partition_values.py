@@ -85,8 +85,8 @@ def _check_presence(values: pa.MapArray, paths: pa.Array, name: str, field: Delt
     for place, items in enumerate(values.to_pylist()):
         if not any(key == field.path[0] for key, _ in items or ()):
             raise InputError(
-                f"{paths[place].as_py()}: the table's log has no partition value of the column {name} for it; "
-                "restore the commit that added it"
+                f"{paths[place].as_py()}: the table's log has no partition value of the column {name} for "
+                "it; restore the commit that added it"
             )
 
 

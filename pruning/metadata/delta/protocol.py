@@ -36,8 +36,8 @@ def check_protocol(location: str, protocol: Mapping[str, Any] | None) -> None:
     version = protocol["minReaderVersion"]
     if version > _LISTS_FEATURES:
         raise InputError(
-            f"{location}: needs readers of version {version} of Delta's protocol, and this package reads up to "
-            f"version {_LISTS_FEATURES}; read the table with an engine that does"
+            f"{location}: needs readers of version {version} of Delta's protocol, and this package reads up "
+            f"to version {_LISTS_FEATURES}; read the table with an engine that does"
         )
     for feature in (protocol.get("readerFeatures") or ()) if version == _LISTS_FEATURES else ():
         if feature not in READ_FEATURES:

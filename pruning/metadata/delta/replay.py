@@ -47,7 +47,7 @@ def _keys(table: pa.Table) -> pa.Array:
         field_of(vectors, "pathOrInlineDv").fill_null(""),
         pc.fill_null(pc.binary_join_element_wise("@", offsets, ""), ""),
     ]
-    return pc.binary_join_element_wise(*(part.cast(pa.large_string()) for part in parts), _BETWEEN)
+    return pc.binary_join_element_wise(*parts, _BETWEEN)
 
 
 def _last_places(keys: pa.ChunkedArray) -> Mask:

@@ -185,8 +185,7 @@ def _float(value: Any, type_: Type, is_upper: bool) -> float | None:
     Unsound   if a float were taken as a double: 0.3 is less than the float that it stands for.
     """
     if isinstance(value, str):
-        number = {"NaN": np.nan, "Infinity": np.inf, "-Infinity": -np.inf}.get(value)
-        return number
+        return {"NaN": np.nan, "Infinity": np.inf, "-Infinity": -np.inf}.get(value)
     if type(value) not in (int, float, Decimal):
         return None
     number = float(value)  # (1)

@@ -35,8 +35,8 @@ def version_at(log: DeltaLog, time_us: int, configuration: Mapping[str, str]) ->
         version = max((version for version in earlier if times[version] <= time_ms), default=None)
     if version is None:
         raise InputError(
-            f"{log.location}: no version from {time_us} us or before can be read, because the log begins with "
-            f"version {log.oldest} after that; give a later time"
+            f"{log.location}: has no version that was committed at {time_us} us since 1970 or before, "
+            f"because its log begins with version {log.oldest}; give a later time"
         )
     return version
 
@@ -84,6 +84,7 @@ def _own_time(log: DeltaLog, version: int) -> int:
     time = info.get("inCommitTimestamp") if isinstance(info, dict) else None
     if not isinstance(time, int):
         raise InputError(
-            f"{path}: lacks the time of its commit, which the table's log should have; read the table by version"
+            f"{path}: lacks the time of its commit, which the table's properties promise; read the table by "
+            "version"
         )
     return time

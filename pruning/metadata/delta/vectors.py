@@ -127,8 +127,8 @@ class DeletionVectors:
                 return "/".join(filter(None, (self.log.location, prefix, name)))
             case _:
                 raise InputError(
-                    f"{self.paths[vector.place]}: its deletion vector is stored in the way {vector.storage!r}, "
-                    "which this package does not read; read the table with an engine that does"
+                    f"{self.paths[vector.place]}: its deletion vector is stored in the way "
+                    f"{vector.storage!r}, which this package does not read; read it with an engine that does"
                 )
 
     def _inline(self, vectors: Sequence[_Vector]) -> Iterator[bytes]:
@@ -137,8 +137,8 @@ class DeletionVectors:
                 content = _from_z85(vector.where)
             except ValueError as error:
                 raise InputError(
-                    f"{self.paths[vector.place]}: its deletion vector in the log is garbled; restore the commit "
-                    "that wrote it"
+                    f"{self.paths[vector.place]}: its deletion vector in the log is garbled; restore the "
+                    "commit that wrote it"
                 ) from error
             yield content[: vector.size]
 
@@ -162,8 +162,8 @@ def _content(file: str, stored: bytes, vector: _Vector) -> bytes:
     """Return a vector without its size and its checksum, which are checked."""
     if len(stored) != vector.size + 8 or struct.unpack(">i", stored[:4])[0] != vector.size:
         raise InputError(
-            f"{file}: has no deletion vector of {vector.size} bytes at {vector.offset}, as the table's log says; "
-            "restore it"
+            f"{file}: has no deletion vector of {vector.size} bytes at {vector.offset}, as the table's log "
+            "says; restore it"
         )
     content, checksum = stored[4:-4], struct.unpack(">I", stored[-4:])[0]
     if zlib.crc32(content) != checksum:
@@ -181,8 +181,8 @@ def _checked(content: bytes, cardinality: int, source: str) -> BitMap:
         raise InputError(f"{source}: its deletion vector cannot be read ({error}); restore it") from error
     if len(bitmap) != cardinality:
         raise InputError(
-            f"{source}: its deletion vector lists {len(bitmap)} rows, and the table's log says {cardinality}; "
-            "restore it"
+            f"{source}: its deletion vector lists {len(bitmap)} rows, and the table's log says "
+            f"{cardinality}; restore it"
         )
     return bitmap
 
