@@ -9,10 +9,11 @@ import pyarrow.compute as pc
 
 from pruning.expressions.names import top_column
 from pruning.expressions.types import Type
-from pruning.metadata.delta.actions import FileActions
+from pruning.metadata.delta.actions import FILE_ACTIONS, FileActions
 from pruning.metadata.delta.bounds import believed_bounds
 from pruning.metadata.delta.columns import DeltaColumns, DeltaField
-from pruning.metadata.delta.statistics import FieldStatistics, FileStatistics, read_statistics
+from pruning.metadata.delta.json_statistics import read_statistics
+from pruning.metadata.delta.statistics import FieldStatistics, FileStatistics, united_fields
 from pruning.metadata.delta.vectors import DeletionVectors
 from pruning.metadata.footers.chunk_facts import without
 from pruning.metadata.footers.thrift_lanes import ABSENT, Mask, Numbers
@@ -50,15 +51,18 @@ class DeltaBlocks:
 
     def __call__(self, names: frozenset[str]) -> pa.Table:
         """Return block metadata of these top-level columns, a block for each file."""
-        statistics = [read_statistics(batch) for batch in self.batches]
-        counts = row_counts(statistics, self.vectors)
         partitions = {name: field for name, field in self.columns.partition_fields.items() if name in names}
         others = {name: field for name, field in self.columns.fields.items() if top_column(name) in names}
+        fields = list(others.values())
+        # Without a file there is one empty batch, so that there are columns.
+        batches = self.batches or (FileActions(FILE_ACTIONS.empty_table()),)
+        statistics = [read_statistics(batch, fields) for batch in batches]
+        counts = row_counts(statistics, self.vectors)
         schema = block_schema(_types(others) | _types(partitions))
         struct = schema.field("columns").type
         lanes = [
-            _column(_united(statistics, field), field, counts, struct.field(name).type)
-            for name, field in others.items()
+            _column(united_fields(statistics, place), field, counts, struct.field(name).type)
+            for place, (name, field) in enumerate(others.items())
         ]
         for name, field in partitions.items():
             values = whole(self.files.partition_values[name])
@@ -85,9 +89,8 @@ def row_counts(statistics: Sequence[FileStatistics], vectors: DeletionVectors) -
     Proof     Rows that are left are the others. Where more rows are deleted than there are, neither is
               believed.
     """
-    count = len(vectors.descriptors)
-    written = _concatenated([batch.row_counts for batch in statistics], count)
-    is_tight = _concatenated([batch.is_tight for batch in statistics], count).astype(np.bool_)
+    written = np.concatenate([batch.row_counts for batch in statistics])
+    is_tight = np.concatenate([batch.is_tight for batch in statistics])
     deleted = np.where(vectors.mask, pc.fill_null(vectors.cardinalities, ABSENT).to_numpy(), 0)
     is_counted = (written >= 0) & (deleted >= 0) & (deleted <= written)
     return RowCounts(
@@ -102,25 +105,8 @@ def _types(fields: Mapping[str, DeltaField]) -> dict[str, Type]:
     return {name: field.type for name, field in fields.items()}
 
 
-def _concatenated(parts: Sequence[np.ndarray], count: int) -> np.ndarray:
-    return np.concatenate(parts) if parts else np.zeros(count, np.int64)
-
-
-def _united(statistics: Sequence[FileStatistics], field: DeltaField) -> FieldStatistics | None:
-    """Return the statistics of a field in all batches; None if there is no file."""
-    batches = [batch.of_field(field) for batch in statistics]
-    if not batches:
-        return None
-    return FieldStatistics(
-        null_counts=np.concatenate([batch.null_counts for batch in batches]),
-        lower=pa.concat_arrays([batch.lower for batch in batches]),
-        upper=pa.concat_arrays([batch.upper for batch in batches]),
-        is_garbled=np.concatenate([batch.is_garbled for batch in batches]),
-    )
-
-
 def _column(
-    statistics: FieldStatistics | None, field: DeltaField, counts: RowCounts, struct: pa.StructType
+    statistics: FieldStatistics, field: DeltaField, counts: RowCounts, struct: pa.StructType
 ) -> pa.StructArray:
     """Return what is believed of a field in each file; shape (files,).
 
@@ -135,8 +121,6 @@ def _column(
               (4) Bounds hold of the rows that are left. None is exact: writers take them from footers.
     Unsound   if any other count were kept where rows are deleted, or the cardinality taken off it.
     """
-    if statistics is None:
-        return make_typed_struct([pa.nulls(0, part.type) for part in struct], struct, 0)
     lower, upper = believed_bounds(statistics, field)
     rows, nulls = counts.written, statistics.null_counts
     has_bound = (lower.is_valid().to_numpy(False)) | (upper.is_valid().to_numpy(False))

@@ -74,7 +74,9 @@ def _lowest_times(times: pa.Array) -> pa.Array:
 def _highest_times(times: pa.Array) -> pa.Array:
     """Return upper bounds of times from those in whole milliseconds."""
     numbers = times.cast(pa.int64())
-    return pc.add(pc.min_element_wise(numbers, _INT64_MAX - _LOST_US), _LOST_US).cast(times.type)
+    end = _INT64_MAX - _LOST_US
+    highest = pc.add(pc.if_else(pc.greater(numbers, end), end, numbers), _LOST_US)
+    return highest.cast(times.type)
 
 
 def _lowest_texts(texts: pa.Array) -> pa.Array:

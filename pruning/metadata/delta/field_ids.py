@@ -36,7 +36,9 @@ def check_names(files: Sequence[str], ids: Mapping[Path, int]) -> None:
 
     def check(file: str) -> None:
         for path, id_ in _columns(file):
-            if paths.get(id_, path) != path or ids_by_name.get(_folded(path), id_) != id_:  # (1), (2)
+            if (id_ is not None and paths.get(id_, path) != path) or ids_by_name.get(
+                _folded(path), id_
+            ) != id_:  # (1), (2)
                 raise InputError(
                     f"{file}: has the column {'.'.join(path)} under the id {id_}, and the table's log has "
                     "other names for its ids; this package reads by names: rewrite the file, as OPTIMIZE does"

@@ -4,6 +4,8 @@ The log is replayed here rather than by delta-rs, which gives statistics as it h
 descriptors of deletion vectors, and no table with widened types. The tests compare the files of both.
 """
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -79,7 +81,7 @@ def _table_version(log: DeltaLog, version: int, actions: Actions, zone: str | No
     )
 
 
-def _metadata(log: DeltaLog, actions: Actions) -> dict[str, object]:
+def _metadata(log: DeltaLog, actions: Actions) -> dict[str, Any]:
     """Return the table's metadata, with a configuration.
 
     Raises:

@@ -17,6 +17,7 @@ from pruning.metadata.delta.columns import DeltaField
 from pruning.metadata.footers.thrift_lanes import Numbers
 from pruning.metadata.table.schema import arrow_type
 
+_BOOLEAN = re.compile("true|false")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -107,13 +108,14 @@ def _converter(type_: Type, zone: str | None) -> Callable[[str], object]:
         return partial(_float, type_=type_)
     if type_.kind is Kind.TIMESTAMP:
         return partial(_instant, zone=zone)
-    return {
+    converters: dict[Kind, Callable[[str], object]] = {
         Kind.STRING: str,
         Kind.BINARY: str.encode,
         Kind.BOOLEAN: _boolean,
         Kind.DATE: _day,
         Kind.TIMESTAMP_NTZ: _local_time,
-    }[type_.kind]
+    }
+    return converters[type_.kind]
 
 
 def _match(pattern: re.Pattern[str], text: str) -> str:
@@ -147,7 +149,7 @@ def _decimal(text: str, type_: Type) -> Decimal:
 
 
 def _boolean(text: str) -> bool:
-    return {"true": True, "false": False}[text] if text in ("true", "false") else bool(_match(_WHOLE, "?"))
+    return _match(_BOOLEAN, text) == "true"
 
 
 def _day(text: str) -> date:

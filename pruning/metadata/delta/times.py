@@ -29,16 +29,15 @@ def version_at(log: DeltaLog, time_us: int, configuration: Mapping[str, str]) ->
     times = _file_times(log)
     first = _first_own_time(log, configuration)
     if first is not None and first[0] in log.commits and time_ms >= first[1]:
-        version = _latest_own(log, first[0], time_ms)
-    else:
-        earlier = [version for version in times if first is None or version < first[0]]
-        version = max((version for version in earlier if times[version] <= time_ms), default=None)
-    if version is None:
+        return _latest_own(log, first[0], time_ms)
+    earlier = [version for version in times if first is None or version < first[0]]
+    reached = [version for version in earlier if times[version] <= time_ms]
+    if not reached:
         raise InputError(
             f"{log.location}: has no version that was committed at {time_us} us since 1970 or before, "
             f"because its log begins with version {log.oldest}; give a later time"
         )
-    return version
+    return max(reached)
 
 
 def _file_times(log: DeltaLog) -> dict[int, int]:
