@@ -95,13 +95,14 @@ def read_actions(log: DeltaLog, segment: Segment) -> Actions:
     return actions
 
 
-def first_action(path: str, content: bytes) -> dict[str, Any]:
-    """Return the first action of a commit.
+def commit_info(path: str, content: bytes) -> dict[str, Any]:
+    """Return the fields of the first action of a commit if it is information on the commit; else none.
 
     Raises:
-        InputError: it is damaged.
+        InputError: the commit is damaged.
     """
-    return next(_lines(path, content))[1]
+    _, kind, value = next(_lines(path, content))
+    return value if kind == "commitInfo" else {}
 
 
 def _read_checkpoint(log: DeltaLog, path: str, actions: Actions) -> None:
@@ -175,66 +176,71 @@ def _typed(array: pa.Array, type_: pa.DataType) -> pa.Array:
     return pa.StructArray.from_arrays(fields, fields=list(type_), mask=array.is_null())
 
 
-def _sidecar_name(path: str) -> str:
-    return unquote(path).rpartition("/")[2]
+def _sidecar_name(path: str | None) -> str:
+    return unquote(path or "").rpartition("/")[2]
 
 
 def _read_lines(files: Iterable[tuple[str, bytes]], actions: Actions) -> None:
     """Read files with an action in each line."""
-    rows: list[dict[str, Any]] = []
+    tables = []
     for path, content in files:
-        start = len(rows)
-        for number, action in _lines(path, content):
-            for kind, value in action.items():
-                if kind in ("add", "remove"):
-                    if not isinstance(value, dict) or not isinstance(value.get("path"), str):
-                        raise InputError(
-                            f"{path}: line {number} names no file; the log is damaged: restore it"
-                        )
-                    rows.append(value | {"is_add": kind == "add"})
-                elif kind == "protocol":
-                    actions.protocol = value
-                elif kind == "metaData":
-                    actions.metadata = value
-                elif kind == "sidecar":
-                    actions.sidecars.append(_sidecar_name(value["path"]))
-        if len(rows) > start:
-            actions.files.append(FileActions(_file_table(path, rows[start:])))
+        rows: list[dict[str, Any]] = []
+        are_adds: list[bool] = []
+        for number, kind, value in _lines(path, content):
+            if kind in ("add", "remove"):
+                rows.append(value)
+                are_adds.append(kind == "add")
+            elif kind == "protocol":
+                actions.protocol = value
+            elif kind == "metaData":
+                actions.metadata = value
+            elif kind == "sidecar":
+                actions.sidecars.append(_sidecar_name(value.get("path")))
+            if kind in ("add", "remove", "sidecar") and not isinstance(value.get("path"), str):
+                raise InputError(f"{path}: line {number} names no file; the log is damaged: restore it")
+        if rows:
+            tables.append(_file_table(path, rows, are_adds))
+    if tables:
+        actions.files.append(FileActions(pa.concat_tables(tables).combine_chunks()))
 
 
-def _lines(path: str, content: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield each action in a file, with the number of its line."""
+def _lines(path: str, content: bytes) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """Yield each action in a file: the number of its line, its kind, and its fields."""
+    try:
+        lines = content.decode().split("\n")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: is no text ({error}); the log is damaged: restore the file") from error
     is_empty = True
-    for number, line in enumerate(content.split(b"\n"), start=1):
-        if not line.strip():
+    for number, line in enumerate(lines, start=1):
+        if not line or line.isspace():
             continue
         try:
             action = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(
                 f"{path}: line {number} is no action in JSON ({error}); the log is damaged: restore the file"
             ) from error
-        if not isinstance(action, dict):
+        if not isinstance(action, dict) or not all(isinstance(value, dict) for value in action.values()):
             raise InputError(f"{path}: line {number} is no action; the log is damaged: restore the file")
         is_empty = False
-        yield number, action
+        for kind, value in action.items():
+            yield number, kind, value
     if is_empty:
         raise InputError(f"{path}: is empty; the log is damaged: restore the file")
 
 
-def _file_table(path: str, rows: Sequence[dict[str, Any]]) -> pa.Table:
+def _file_table(path: str, rows: Sequence[dict[str, Any]], are_adds: Sequence[bool]) -> pa.Table:
     try:
         columns = [
             pa.array([_value(row.get(name), name) for row in rows], type_)
             for name, type_ in _FILE_FIELDS.items()
         ]
-    except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
+    except (pa.ArrowException, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InputError(
             f"{path}: a file's action has a field of another type than Delta's protocol says ({error}); "
             "the log is damaged: restore the file"
         ) from error
-    is_add = pa.array([row["is_add"] for row in rows], pa.bool_())
-    return pa.table([*columns, is_add], schema=FILE_ACTIONS)
+    return pa.table([*columns, pa.array(are_adds, pa.bool_())], schema=FILE_ACTIONS)
 
 
 def _value(value: Any, name: str) -> Any:
@@ -252,7 +258,6 @@ def _value(value: Any, name: str) -> Any:
 def _is_unicode(text: str) -> bool:
     """Tell whether a text has no half of a surrogate pair, which JSON can escape and UTF-8 cannot hold."""
     try:
-        text.encode()
+        return bool(text.isascii() or text.encode())
     except UnicodeEncodeError:
         return False
-    return True

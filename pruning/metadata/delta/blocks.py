@@ -111,37 +111,49 @@ def _column(
     """Return what is believed of a field in each file; shape (files,).
 
     Claim     It is true of the live rows, as `pruning.metadata.table.schema` says.
-    Premises  As for `believed_bounds` and `row_counts`; a count of NULL is at most the number of rows that
-              are NULL, and of a column that is in no struct it is that number.
-    Proof     (1) A count that is impossible is no count. A count of all rows beside a bound is wrong.
-              (2) What holds of all rows that were written holds of those that are left: that none is NULL, or
-              that each is. So far does the protocol go where bounds are not tight, too.
-              (3) Writers may count only the NULLs of a field itself, and not those of its struct, so that
-              more rows may be NULL, but no less.
-              (4) Bounds hold of the rows that are left. None is exact: writers take them from footers.
-    Unsound   if any other count were kept where rows are deleted, or the cardinality taken off it.
+    Premises  As for `believed_bounds` and `believed_null_counts`.
+    Proof     (1) Bounds of all rows that were written hold of those that are left.
+              (2) A row that is NULL has no value, so no NaN.
+    Unsound   if a bound were taken for a value of some row: writers take bounds from footers.
     """
-    lower, upper = believed_bounds(statistics, field)
-    rows, nulls = counts.written, statistics.null_counts
-    has_bound = (lower.is_valid().to_numpy(False)) | (upper.is_valid().to_numpy(False))
-    is_null = counts.is_counted & (nulls == rows) & ~has_bound  # (1)
-    is_plausible = counts.is_counted & (nulls <= rows) & ((nulls != rows) | (rows == 0))  # (1)
-    if len(field.path) > 1:
-        null_counts = np.full(len(rows), ABSENT)  # (3)
-    else:
-        null_counts = np.where(is_plausible & (counts.is_exact | (nulls == 0)), nulls, ABSENT)
-        null_counts = np.where(~counts.is_counted & (nulls == 0), 0, null_counts)
-    null_counts = np.where(is_null, counts.live, null_counts)  # (2)
+    lower, upper = believed_bounds(statistics, field)  # (1)
+    has_bound = pc.or_(lower.is_valid(), upper.is_valid()).to_numpy(zero_copy_only=False)
+    is_nested = len(field.path) > 1
+    null_counts = believed_null_counts(statistics.null_counts, counts, has_bound, is_nested=is_nested)
+    is_null = (null_counts == counts.live) & (null_counts > 0)
+    nan_counts = np.where(is_null, 0, ABSENT)  # (2)
+    unknown = pa.nulls(len(lower), pa.int64())
+    not_exact_lower, not_exact_upper = (
+        pc.and_(pa.repeat(False, len(side)), side.is_valid()) for side in (lower, upper)
+    )
     lanes = [
         _optional(null_counts),
-        _optional(np.where(is_null, 0, ABSENT)) if field.type.floating else pa.nulls(len(rows), pa.int64()),
-        pa.nulls(len(rows), pa.int64()),
+        _optional(nan_counts) if field.type.floating else unknown,
+        unknown,
         lower,
         upper,
-        pc.and_(pa.repeat(False, len(rows)), lower.is_valid()),
-        pc.and_(pa.repeat(False, len(rows)), upper.is_valid()),
+        not_exact_lower,
+        not_exact_upper,
     ]
-    return make_typed_struct(lanes, struct, len(rows))
+    return make_typed_struct(lanes, struct, len(lower))
+
+
+def believed_null_counts(nulls: Numbers, counts: RowCounts, has_bound: Mask, *, is_nested: bool) -> Numbers:
+    """Return the numbers of live rows that are NULL, ABSENT where they are not known.
+
+    Claim     Each is the number of live rows that are NULL, those whose struct is NULL among them.
+    Premises  Delta's protocol: a count is that of the rows that were written, or if bounds are tight, of those
+              that are left. Writers may pass over the NULLs of a field's struct.
+    Proof     (1) A count above the rows is none; and that of all rows beside a bound is not believed.
+              (2) Where all rows are NULL, or none is, so it is with those that are left.
+              (3) Of a field in a struct, at least so many rows are NULL as the count says.
+    Unsound   if another count were kept where rows are deleted, or none were believed of a field in a struct.
+    """
+    rows = counts.written
+    is_all = counts.is_counted & (nulls == rows) & (rows > 0) & ~has_bound  # (1)
+    is_kept = np.where(counts.is_exact, (nulls >= 0) & (nulls < rows), nulls == 0)  # (1), (2)
+    kept = np.where(is_kept & (not is_nested), nulls, ABSENT)  # (3)
+    return np.where(is_all, counts.live, kept)  # (2)
 
 
 def _constant(

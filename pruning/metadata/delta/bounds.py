@@ -46,7 +46,7 @@ def believed_bounds(statistics: FieldStatistics, field: DeltaField) -> tuple[pa.
         return nothing, nothing
     dropped = statistics.is_garbled  # (1)
     if field.type.floating:
-        dropped = dropped | _mask(pc.is_nan(lower)) | _mask(pc.is_nan(upper))  # (2)
+        dropped = dropped | _has_nan(lower, upper)  # (2)
     lower, upper = without(lower, dropped), without(upper, dropped)
     lower, upper = without_crossed(lower, upper)  # (6)
     if field.type.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ):
@@ -62,6 +62,11 @@ def without_crossed(lower: pa.Array, upper: pa.Array) -> tuple[pa.Array, pa.Arra
     """Return bounds that are both NULL where the lower one is above the upper one."""
     crossed = _mask(pc.greater(_as_ordered(lower), _as_ordered(upper)))
     return without(lower, crossed), without(upper, crossed)
+
+
+def _has_nan(lower: pa.Array, upper: pa.Array) -> Mask:
+    mask: Mask = _mask(pc.is_nan(lower)) | _mask(pc.is_nan(upper))
+    return mask
 
 
 def _lowest_times(times: pa.Array) -> pa.Array:

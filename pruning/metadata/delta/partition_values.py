@@ -45,9 +45,6 @@ def partition_table(
         InputError: a text is no value of its column's type, or a value is missing.
     """
     columns = {name: _column(values, paths, name, field, zone) for name, field in fields.items()}
-    if not columns:
-        # A table of no columns has no rows either.
-        return pa.table({}).select([])
     return pa.table(columns)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from pruning.errors import InputError
-from pruning.metadata.delta.actions import first_action
+from pruning.metadata.delta.actions import commit_info
 from pruning.metadata.delta.log_files import DeltaLog
 
 _ENABLED = "delta.enableInCommitTimestamps"
@@ -79,8 +79,7 @@ def _latest_own(log: DeltaLog, first: int, time_ms: int) -> int:
 
 def _own_time(log: DeltaLog, version: int) -> int:
     path = log.commits[version].path
-    info = first_action(path, log.bytes_of(path)).get("commitInfo")
-    time = info.get("inCommitTimestamp") if isinstance(info, dict) else None
+    time = commit_info(path, log.bytes_of(path)).get("inCommitTimestamp")
     if not isinstance(time, int):
         raise InputError(
             f"{path}: lacks the time of its commit, which the table's properties promise; read the table by "
