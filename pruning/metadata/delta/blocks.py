@@ -142,7 +142,7 @@ def believed_null_counts(nulls: Numbers, counts: RowCounts, has_bound: Mask, *, 
     """Return the numbers of live rows that are NULL, ABSENT where they are not known.
 
     Claim     Each is the number of live rows that are NULL, those whose struct is NULL among them.
-    Premises  Delta's protocol: a count is that of the rows that were written, or if bounds are tight, of those
+    Premises  Delta's protocol: a count is of the rows that were written, or if bounds are tight, of those
               that are left. Writers may pass over the NULLs of a field's struct.
     Proof     (1) A count above the rows is none; and that of all rows beside a bound is not believed.
               (2) Where all rows are NULL, or none is, so it is with those that are left.
