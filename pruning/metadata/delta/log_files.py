@@ -58,7 +58,7 @@ class DeltaLog:
     @property
     def newest(self) -> int:
         """The newest version."""
-        return max(*self.commits, *self.checkpoints) if self.checkpoints else max(self.commits)
+        return max(self.commits.keys() | self.checkpoints.keys())
 
     @property
     def oldest(self) -> int:

@@ -85,7 +85,7 @@ def is_nan(value: Any) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-@examples(4)
+@examples(1)
 @given(column=written_columns(), is_nested=st.booleans())
 def test_block_metadata_of_delta_never_says_what_is_not_so(
     column: tuple[str, list[WrittenRows]], is_nested: bool

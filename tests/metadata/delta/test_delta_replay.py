@@ -109,7 +109,7 @@ def problem(commits: list[list[Action]], form: str | None, checkpoint: int) -> s
     return None
 
 
-@examples(0.5)
+@examples(0.3)
 @given(commits=histories(), form=st.sampled_from((None, *FORMS)), data=st.data())
 def test_files_of_each_version_agree_with_a_plain_model(
     commits: list[list[Action]], form: str | None, data: st.DataObject
