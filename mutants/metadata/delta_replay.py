@@ -11,7 +11,7 @@ from pruning.metadata.delta.actions import FileActions
 from pruning.metadata.footers.thrift_lanes import Mask
 from pruning.metadata.table.structs import whole
 
-_live_files, _keys = opening.live_files, replay._keys
+_live_files, _keys = replay.live_files, replay._keys
 
 
 def _every_addition(batches: Sequence[FileActions]) -> list[FileActions]:

@@ -104,7 +104,7 @@ def _converter(type_: Type, zone: str | None) -> Callable[[str], object]:
     if type_.floating:
         return partial(_float, type_=type_)
     if type_.kind is Kind.TIMESTAMP:
-        return partial(_instant, zone=zone)
+        return partial(_instant, zone=None if zone is None else _zone(zone))
     converters: dict[Kind, Callable[[str], object]] = {
         Kind.STRING: str,
         Kind.BINARY: str.encode,
@@ -160,12 +160,12 @@ def _local_time(text: str) -> int:
     return _microseconds(time)
 
 
-def _instant(text: str, zone: str | None) -> int:
+def _instant(text: str, zone: ZoneInfo | None) -> int:
     time = datetime.fromisoformat(_match(_INSTANT, text))
     if time.tzinfo is None:
         if zone is None:
             raise ValueError("pass the zone of the session that wrote it, such as zone='UTC'")
-        time = time.replace(tzinfo=_zone(zone))
+        time = time.replace(tzinfo=zone)
     return _microseconds(time.astimezone(UTC).replace(tzinfo=None))
 
 

@@ -103,6 +103,7 @@ def metadata(
     return {
         "metaData": {
             "id": "4",
+            "format": {"provider": "parquet", "options": {}},
             "schemaString": json.dumps(struct_of(*fields)),
             "partitionColumns": list(partitions),
             "configuration": dict(configuration or {}),
