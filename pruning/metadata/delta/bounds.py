@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -12,6 +11,7 @@ from pruning.metadata.delta.statistics import FieldStatistics
 from pruning.metadata.footers.chunk_facts import without
 from pruning.metadata.footers.thrift_lanes import Mask
 from pruning.metadata.footers.trust import SHIFTS
+from pruning.metadata.table.ordered import true_lanes, without_crossed
 from pruning.metadata.table.schema import arrow_type
 from pruning.rules.sets.primitives import prefix_end
 
@@ -58,22 +58,16 @@ def believed_bounds(statistics: FieldStatistics, field: DeltaField) -> tuple[pa.
     return lower, upper
 
 
-def without_crossed(lower: pa.Array, upper: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Return bounds that are both NULL where the lower one is above the upper one."""
-    crossed = _mask(pc.greater(_as_ordered(lower), _as_ordered(upper)))
-    return without(lower, crossed), without(upper, crossed)
-
-
 def _has_nan(lower: pa.Array, upper: pa.Array) -> Mask:
-    mask: Mask = _mask(pc.is_nan(lower)) | _mask(pc.is_nan(upper))
+    mask: Mask = true_lanes(pc.is_nan(lower)) | true_lanes(pc.is_nan(upper))
     return mask
 
 
 def _lowest_times(times: pa.Array) -> pa.Array:
     """Return lower bounds of times from those in whole milliseconds, rounded up only up to 1970."""
-    numbers = times.cast(pa.int64())
-    lowest = pc.if_else(pc.less_equal(numbers, 0), pc.subtract(numbers, _LOST_US), numbers)
-    return lowest.cast(times.type)
+    numbers, start = times.cast(pa.int64()), _LOST_US - _INT64_MAX
+    lowered = pc.subtract(pc.if_else(pc.less(numbers, start), start, numbers), _LOST_US)
+    return pc.if_else(pc.less_equal(numbers, 0), lowered, numbers).cast(times.type)
 
 
 def _highest_times(times: pa.Array) -> pa.Array:
@@ -105,12 +99,12 @@ def _highest_texts(texts: pa.Array) -> pa.Array:
     Unsound   if such a character were taken as itself, because the bytes that it stands for may be above it;
               or a text that was cut were taken as a whole one.
     """
-    may_be_cut = _mask(pc.greater_equal(pc.utf8_length(texts), _CUT_LENGTH))
+    may_be_cut = true_lanes(pc.greater_equal(pc.utf8_length(texts), _CUT_LENGTH))
     return _changed(texts, _has_stand_in(texts) | may_be_cut, _raised)
 
 
 def _has_stand_in(texts: pa.Array) -> Mask:
-    return _mask(pc.match_substring_regex(texts, f"[{_STAND_INS}]"))
+    return true_lanes(pc.match_substring_regex(texts, f"[{_STAND_INS}]"))
 
 
 def _plain_prefix(text: str) -> str:
@@ -140,18 +134,6 @@ def _unshifted(lower: pa.Array, upper: pa.Array, field: DeltaField) -> tuple[pa.
     """Return bounds of dates or times that hold although Spark may read old ones by another calendar."""
     first_unshifted, reach = SHIFTS[field.type]
     stored = pa.int32() if field.type.kind is Kind.DATE else pa.int64()
-    is_old = ~_mask(pc.greater_equal(lower.cast(stored), first_unshifted))
-    is_exceeded = is_old & ~_mask(pc.greater_equal(upper.cast(stored), first_unshifted + reach))
+    is_old = ~true_lanes(pc.greater_equal(lower.cast(stored), first_unshifted))
+    is_exceeded = is_old & ~true_lanes(pc.greater_equal(upper.cast(stored), first_unshifted + reach))
     return without(lower, is_old), without(upper, is_exceeded)
-
-
-def _as_ordered(values: pa.Array) -> pa.Array:
-    """Return values in a type that Arrow orders as Spark orders the values."""
-    if pa.types.is_boolean(values.type):
-        return values.cast(pa.int8())
-    return values.cast(pa.binary()) if pa.types.is_string(values.type) else values
-
-
-def _mask(lanes: pa.Array) -> Mask:
-    mask: Mask = pc.fill_null(lanes, False).to_numpy(zero_copy_only=False).astype(np.bool_)
-    return mask

@@ -9,10 +9,10 @@ from pruning.errors import InputError
 from pruning.expressions import types
 from pruning.expressions.names import field_name
 from pruning.expressions.types import Type
+from pruning.metadata.delta.type_changes import CHANGES, check_changes
 from pruning.metadata.table.schema import is_nested
 
 _PHYSICAL_NAME, COLUMN_ID = "delta.columnMapping.physicalName", "delta.columnMapping.id"
-_TYPE_CHANGES = "delta.typeChanges"
 _COLLATIONS, _COMMENT = "__COLLATIONS", "comment"
 _CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 _TYPES = {
@@ -84,6 +84,7 @@ def columns_of(location: str, metadata: Mapping[str, Any], *, is_mapped: bool) -
     """
     try:
         fields = json.loads(metadata["schemaString"])["fields"]
+        check_changes(location, fields)
         partition_columns = list(metadata["partitionColumns"] or ())
         by_name = {field["name"]: field for field in fields}
         others = [field for field in fields if field["name"] not in partition_columns]
@@ -159,7 +160,7 @@ def _fields(
 
 def _field(field: Json, path: tuple[str, ...], type_: Type) -> DeltaField:
     metadata = field.get("metadata") or {}
-    old_types = [change["fromType"] for change in metadata.get(_TYPE_CHANGES, ())]
+    old_types = [change["fromType"] for change in metadata.get(CHANGES, ())]
     is_padded = str(metadata.get(_CHAR_TYPE, "")).lower().startswith("char")
     return DeltaField(path=path, type=type_, was_float="float" in old_types, is_padded=is_padded)
 

@@ -80,12 +80,12 @@ def _column(values: pa.MapArray, paths: pa.Array, name: str, field: DeltaField, 
 
 def _check_presence(values: pa.MapArray, paths: pa.Array, name: str, field: DeltaField) -> None:
     """Check that each file has a value of a partition column, which may be NULL."""
-    for place, items in enumerate(values.to_pylist()):
-        if not any(key == field.path[0] for key, _ in items or ()):
-            raise InputError(
-                f"{paths[place].as_py()}: the table's log has no partition value of the column {name} for "
-                "it; restore the commit that added it"
-            )
+    is_absent = pc.map_lookup(values, pa.scalar(field.path[0]), "all").is_null()
+    if pc.any(is_absent).as_py():
+        raise InputError(
+            f"{paths.filter(is_absent)[0].as_py()}: the table's log has no partition value of the column "
+            f"{name} for it; restore the commit that added it"
+        )
 
 
 def _array(values: list[object], type_: Type) -> pa.Array:

@@ -3,7 +3,7 @@
 import math
 import operator
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +15,8 @@ from budget import examples
 from delta_logs import WrittenLog, add, column, inline, metadata, protocol
 from hypothesis import event, given
 from hypothesis import strategies as st
-from written_statistics import WrittenRows, write_table, written_columns
+from searches import find
+from written_statistics import TYPES, WrittenRows, write_table, written_columns
 
 from mutants.metadata.delta_beliefs import MUTANTS
 from pruning.metadata.delta.opening import open_delta_version
@@ -93,6 +94,55 @@ def test_block_metadata_of_delta_never_says_what_is_not_so(
     """DELTA-2. Whatever the type, the writer's habits and the rows that are deleted."""
     event(column[0])
     assert problem(*column, is_nested=is_nested) is None
+
+
+def is_unlike_its_float(value: Any) -> bool:
+    return isinstance(value, Decimal) and Decimal(repr(float(value))) != value
+
+
+#     the hard case, the types that have it, and a test for it
+HARD_CASES: dict[str, tuple[tuple[str, ...], Callable[[WrittenRows], bool]]] = {
+    "a cut text": (
+        ("string",),
+        lambda file: (
+            file.writer == "cutting"
+            and any(len(row) > 40 or b"x" * 33 in row for row in file.live_rows if row)
+        ),
+    ),
+    "replaced bytes": (
+        ("string",),
+        lambda file: any("\ufffd" in row.decode(errors="replace") for row in file.live_rows if row),
+    ),
+    "NaN beside a number": (
+        ("double", "float"),
+        lambda file: any(map(is_nan, file.rows)) and not all(map(is_nan, file.rows)),
+    ),
+    "a lost microsecond before 1970": (
+        ("timestamp", "timestamp_ntz"),
+        lambda file: (
+            file.writer == "toward zero" and any(row % 1000 for row in file.live_rows if row and row < 0)
+        ),
+    ),
+    "lost digits": (
+        ("decimal(38,2)",),
+        lambda file: file.writer == "rust" and any(map(is_unlike_its_float, file.live_rows)),
+    ),
+    "a deleted NULL": (
+        ("long",),
+        lambda file: (
+            None in file.rows and None not in file.live_rows and bool(file.live_rows) and not file.is_fresh
+        ),
+    ),
+    "no number of rows": (TYPES, lambda file: not file.is_counted and len(file.rows) > 1),
+}
+
+
+@pytest.mark.parametrize("case", HARD_CASES)
+def test_written_columns_reaches_each_hard_case(case: str) -> None:
+    """Without this, DELTA-2 could hold because no writer ever loses anything."""
+    types, is_hard = HARD_CASES[case]
+    column = find(written_columns(types), lambda column: any(map(is_hard, column[1])))
+    assert problem(*column) is None
 
 
 def rows(*values: Any, **options: Any) -> list[WrittenRows]:

@@ -122,6 +122,35 @@ def test_statistics_and_partition_values_are_under_physical_names(tmp_path: Path
     assert (row["`a`.`b`"]["min"], row["p"]["max"]) == (5, 3)
 
 
+#    from             to               read
+CHANGES = [
+    ("byte", "long", True),
+    ("integer", "double", True),
+    ("long", "decimal(22,2)", True),
+    ("decimal(5,2)", "decimal(7,3)", True),
+    ("date", "timestamp_ntz", True),
+    ("long", "integer", False),
+    ("long", "double", False),
+    ("long", "decimal(20,2)", False),
+    ("decimal(5,2)", "decimal(6,4)", False),
+    ("integer", "string", False),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "is_read"), CHANGES)
+def test_types_that_were_widened_are_read_and_other_changes_refused(
+    old: str, new: str, is_read: bool, tmp_path: Path
+) -> None:
+    changes = [{"fromType": old, "toType": new, "fieldPath": "element"}]
+    fields = metadata(column("a", struct_of(column("l", array_of(new), changes=changes))))
+    start = (protocol(3, "typeWidening"), fields)
+    if is_read:
+        assert json.loads(opened(tmp_path, *start).schema)["fields"][0]["name"] == "a"
+        return
+    with pytest.raises(InputError, match="/t: the type of l was changed from"):
+        opened(tmp_path, *start)
+
+
 def with_ids(name: str, id_: int | None, type_: pa.DataType | None = None) -> pa.Field:
     ids = None if id_ is None else {"PARQUET:field_id": str(id_)}
     return pa.field(name, type_ or pa.int64(), metadata=ids)

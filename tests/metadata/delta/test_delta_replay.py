@@ -1,5 +1,7 @@
 """DELTA-1: the files of a version are those that a replay of its log by a plain model gives."""
 
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -11,6 +13,7 @@ from budget import examples
 from delta_logs import FORMS, Action, WrittenLog, add, column, inline, metadata, protocol, remove
 from hypothesis import event, given
 from hypothesis import strategies as st
+from searches import find
 
 from mutants.metadata.delta_replay import MUTANTS
 from pruning.metadata.delta.opening import open_delta_version
@@ -117,6 +120,27 @@ def test_files_of_each_version_agree_with_a_plain_model(
     """DELTA-1. With a checkpoint of any form in place of the commits before it, or without."""
     event(f"checkpoint {form}")
     assert problem(commits, form, data.draw(st.integers(0, len(commits) - 1))) is None
+
+
+def is_replaced_before_its_removal(commits: list[list[Action]]) -> bool:
+    """Tell whether a commit adds a file with another vector before it removes the file as it was."""
+    return any(
+        "add" in first and "remove" in second and first["add"]["path"] == second["remove"]["path"]
+        for commit in commits
+        for first, second in pairwise(commit)
+    )
+
+
+def is_removed_and_added_again(commits: list[list[Action]]) -> bool:
+    actions = [(next(iter(action)), action) for commit in commits for action in commit]
+    removed = [action["remove"]["path"] for kind, action in actions if kind == "remove"]
+    return any(kind == "add" and removed.count(action["add"]["path"]) > 1 for kind, action in actions)
+
+
+@pytest.mark.parametrize("is_hard", [is_replaced_before_its_removal, is_removed_and_added_again])
+def test_histories_reaches_each_hard_case(is_hard: Callable[[list[list[Action]]], bool]) -> None:
+    """Without this, DELTA-1 could hold because each file is added once."""
+    assert is_hard(find(histories(), is_hard))
 
 
 KILLING: tuple[tuple[list[list[Action]], str | None], ...] = (
