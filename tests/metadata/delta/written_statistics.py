@@ -14,6 +14,7 @@ from delta_logs import WrittenLog, add, column, inline, metadata, protocol, stru
 from hypothesis import strategies as st
 
 _EPOCH = datetime(1970, 1, 1)
+_AMSTERDAM_END_US = -1_025_745_572_000_000
 # The types of columns, as schemas name them.
 DECIMALS = ("decimal(9,2)", "decimal(38,2)")
 TYPES = (
@@ -146,8 +147,9 @@ def _shortest(value: float) -> str:
 
 def _time(value: int, type_: str, writer: str) -> str:
     milliseconds = int(value / 1000) if writer == "toward zero" else value // 1000
-    # Amsterdam was 19 minutes and 32 seconds ahead, of which the offset has the minutes.
-    shift = timedelta(minutes=19, seconds=32) if writer == "local" and type_ == "timestamp" else timedelta()
+    # Amsterdam was 19 minutes and 32 seconds ahead until 1937, of which the offset has the minutes.
+    is_shifted = writer == "local" and type_ == "timestamp" and value < _AMSTERDAM_END_US
+    shift = timedelta(minutes=19, seconds=32) if is_shifted else timedelta()
     time = (_EPOCH + timedelta(milliseconds=milliseconds) + shift).isoformat(timespec="milliseconds")
     if type_ == "timestamp_ntz":
         return time.replace("T", " ") if writer == "rust" else time
