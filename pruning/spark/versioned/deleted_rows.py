@@ -9,6 +9,7 @@ from pruning.spark.versioned.layouts import DELETED
 
 _TYPES = "org.apache.spark.sql.types"
 _ROW_INDEX = "row_index"
+_STATIC_INVOKE = "org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke"
 
 
 def without_deleted_positions(spark: SparkSession, leaf: Java) -> Java:
@@ -86,17 +87,14 @@ def _bitmap(spark: SparkSession, deleted: Java) -> Java:
     buffers = java.java.lang.Class.forName("java.nio.ByteBuffer")
     bitmaps = java.java.lang.Class.forName("org.roaringbitmap.buffer.ImmutableRoaringBitmap")
     types = java.org.apache.spark.sql.types
-    buffer = objects.StaticInvoke(
-        buffers,
-        types.ObjectType(buffers),
-        "wrap",
-        sequence(spark, [deleted]),
-        sequence(spark, []),
-        True,
-        False,
-        True,
+    constructor = java.java.lang.Class.forName(_STATIC_INVOKE).getConstructors()[0]
+    nothing = sequence(spark, [])
+    arguments = [
+        buffers, types.ObjectType(buffers), "wrap", sequence(spark, [deleted]), nothing, True, False, True,
         some(spark, None),
-    )
+    ]  # fmt: skip
+    # Spark 4.0 added the last argument.
+    buffer = objects.StaticInvoke(*arguments[: constructor.getParameterCount()])
     new = singleton(spark, "org.apache.spark.sql.catalyst.expressions.objects.NewInstance")
     return new.apply(bitmaps, sequence(spark, [buffer]), types.ObjectType(bitmaps), False)
 

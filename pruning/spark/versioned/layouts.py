@@ -3,7 +3,7 @@
 import uuid
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -11,9 +11,12 @@ import pyarrow as pa
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
+from pruning.expressions.types import Type
 from pruning.metadata.footers.thrift_lanes import Mask, Numbers
+from pruning.metadata.versioned.layout_blocks import layout_blocks
 from pruning.metadata.versioned.table_version import PARTITION, SEQUENCE, TableVersion
 from pruning.spark.jvm.compiling import java_instance
+from pruning.spark.jvm.datatypes import type_of_field
 from pruning.spark.jvm.gateway import Java, jvm, sequence, simple_name, singleton, some
 from pruning.spark.versioned.encoding import encode_bytes, encode_columns, encode_longs
 from pruning.spark.versioned.schemas import FieldJson, Schema, field_json, fields_of, struct_type
@@ -41,6 +44,8 @@ class LayoutFiles:
     version: TableVersion
     places: Numbers
     columns: Mapping[str, FieldJson]
+    # The block metadata of these files that was read last, with its columns.
+    _blocks_read: list[tuple[frozenset[str], pa.Table]] = field(default_factory=list)
 
     @classmethod
     def of(cls, version: TableVersion, layout: int | None, places: Numbers) -> "LayoutFiles":
@@ -67,6 +72,25 @@ class LayoutFiles:
     def deleted(self) -> Mask:
         """True for the files of which rows may be deleted by position; shape (files,)."""
         return self.version.deleted_rows.mask[self.places]
+
+    def blocks(self, names: frozenset[str]) -> pa.Table:
+        """Return the block metadata of the files, of some of the table's top-level columns or more.
+
+        A partition column has its file's value; a column that is narrower in the files has its bounds in the
+        narrower type.
+        """
+        if self._blocks_read:
+            before, blocks = self._blocks_read[0]
+            if names <= before:
+                return blocks
+            names |= before
+        blocks = layout_blocks(self.version, self.places, names, self._types())
+        self._blocks_read[:] = [(names, blocks)]
+        return blocks
+
+    def _types(self) -> dict[str, Type]:
+        """Return the types as which Spark reads the columns, by the table's names."""
+        return {name: type_of_field(column) for name, column in self.columns.items()}
 
 
 def layout_leaf(spark: SparkSession, files: LayoutFiles) -> Java:

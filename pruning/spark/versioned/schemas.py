@@ -38,17 +38,32 @@ def struct_type(spark: SparkSession, schema: Schema) -> Java:
 
 def is_same_type(one: Any, other: Any) -> bool:
     """Tell whether two types in JSON differ in nothing but what may be NULL and the fields' metadata."""
-    return _bare(one) == _bare(other)
+    return bool(_bare(one) == _bare(other))
 
 
-def _bare(type_: Any) -> Any:
-    """Return a type in JSON without what may be NULL and without metadata of fields."""
+def has_same_names(one: Any, other: Any) -> bool:
+    """Tell whether the fields of two types in JSON, which have the same shape, have the same names."""
+    return bool(_bare(one, plain=None) == _bare(other, plain=None))
+
+
+_SAME = object()
+
+
+def _bare(type_: Any, plain: Any = _SAME) -> Any:
+    """Return a type in JSON without what may be NULL and without metadata of fields.
+
+    Args:
+        type_: The type.
+        plain: It takes the place of each type without parts, if it is given.
+    """
     if not isinstance(type_, Mapping):
-        return type_
-    return {
-        key: [{"name": field["name"], "type": _bare(field["type"])} for field in value]
-        if key == "fields"
-        else _bare(value)
-        for key, value in type_.items()
-        if key not in ("containsNull", "valueContainsNull")
-    }
+        return type_ if plain is _SAME else plain
+    match type_["type"]:
+        case "struct":
+            return [(field["name"], _bare(field["type"], plain)) for field in type_["fields"]]
+        case "array":
+            return ("array", _bare(type_["elementType"], plain))
+        case "map":
+            return ("map", _bare(type_["keyType"], plain), _bare(type_["valueType"], plain))
+        case _:
+            return type_
