@@ -22,7 +22,7 @@ from pruning.metadata.versioned.table_version import (
     EqualityDeletes,
     TableVersion,
 )
-from strategies.base.metadata import Facts, to_metadata, true_facts
+from strategies.base.metadata import to_metadata, true_facts
 from strategies.base.tables import Block, Row, Table, arrow_array, is_nan, to_arrow
 from strategies.base.values import to_float32
 from strategies.queries.queries import Query
@@ -34,20 +34,31 @@ WRITTEN, DELETED = 1, 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BlockForm:
-    """The way in which a block of rows is written.
+class Way:
+    """The way in which the columns of a file are written.
 
     Attributes:
-        renamed: True if the columns have other names in its files.
-        narrow: True if they have narrower types there, where these have all values.
-        late: True if the files lack the second column.
-        positional: At which places, among all rows, one is written that is deleted by its position.
-        equal: The number of rows that are deleted by their values.
+        renamed: True if they have other names than in the table.
+        narrow: True if they have narrower types, where these have all values.
+        late: True if the file lacks the second column.
     """
 
     renamed: bool = False
     narrow: bool = False
     late: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockForm:
+    """The way in which a block of rows is written.
+
+    Attributes:
+        way: The way of its files.
+        positional: At which places, among all rows, one is written that is deleted by its position.
+        equal: The number of rows that are deleted by their values.
+    """
+
+    way: Way = Way()
     positional: tuple[int, ...] = ()
     equal: int = 0
 
@@ -69,17 +80,18 @@ class Form:
 
 @st.composite
 def forms(draw: DrawFn, table: Table) -> Form:
-    """Ways to write a table.
+    """Ways to write a table, with files of one or two ways.
 
     Shrinks to: plain files with the table's own columns.
     """
+    ways = st.builds(
+        Way, renamed=st.booleans(), narrow=st.booleans(), late=st.sampled_from((False, False, True))
+    )
     block_forms = st.builds(
         BlockForm,
-        renamed=st.booleans(),
-        narrow=st.booleans(),
-        late=st.sampled_from((False, False, True)),
+        way=st.sampled_from((draw(ways), draw(ways))),
         positional=st.lists(st.integers(0, 8), max_size=4).map(tuple),
-        equal=st.sampled_from((0, 0, 0, 1, 3)),
+        equal=st.sampled_from((0, 0, 0, 1, 3)) if draw(st.sampled_from((False, False, True))) else st.just(0),
     )
     return Form(
         blocks=tuple(draw(block_forms) for _ in table.blocks),
@@ -94,7 +106,7 @@ def with_forms(query: Query, forms_of: Sequence[Form]) -> Query:
         replace(
             table,
             blocks=tuple(
-                _with_value(block, _default_of(table, form)) if block_form.late else block
+                _with_value(block, _default_of(table, form)) if block_form.way.late else block
                 for block, block_form in zip(table.blocks, form.blocks, strict=True)
             ),
         )
@@ -125,12 +137,6 @@ class _File:
     form: BlockForm
 
 
-@st.composite
-def written_facts(draw: DrawFn, table: Table) -> Facts:
-    """Block metadata of a table."""
-    return draw(true_facts(table))
-
-
 def write_drawn(draw: Any, table: Table, form: Form, directory: Path) -> TableVersion:
     """Write a table as a version of one; files with the same value of a partition column are its partition."""
     files = [
@@ -144,11 +150,9 @@ def write_drawn(draw: Any, table: Table, form: Form, directory: Path) -> TableVe
     partition_of: dict[Any, int] = {}
     for file in files:
         columns, names = _layout(table, file, partitioned=form.partitioned)
-        layout = {
-            name: (type_to_json(column.type), {}) for name, column in zip(names, columns, strict=True)
-        }
+        layout = {name: (type_to_json(column.type), {}) for name, column in zip(names, columns, strict=True)}
         missing = None
-        if file.form.late:
+        if file.form.way.late:
             place = 0 if form.partitioned else 1
             missing = names[place]
             if default is not None:
@@ -210,11 +214,11 @@ def _layout(table: Table, file: _File, *, partitioned: bool) -> tuple[list[Colum
     start = 1 if partitioned else 0
     columns = [
         Column(column.name, _narrower(column.type, [row[place] for row in file.rows]))
-        if file.form.narrow
+        if file.form.way.narrow
         else column
         for place, column in enumerate(table.columns)
     ][start:]
-    if not file.form.renamed:
+    if not file.form.way.renamed:
         return columns, [column.name for column in columns]
     # A name may be that of another column of the table.
     others = [column.name for column in table.columns[start:]]
@@ -275,8 +279,10 @@ def _blocks(draw: Any, table: Table, files: Sequence[_File]) -> pa.Table:
         tuple(row for place, row in enumerate(file.rows) if place not in file.deleted) for file in files
     )
     live = Table(table.columns, blocks)
-    metadata = to_metadata(live, draw(written_facts(live)), blocks_per_file=1)
-    return with_deleted_rows(metadata, pa.array([bool(file.lost) for file in files]).to_numpy(zero_copy_only=False))
+    metadata = to_metadata(live, draw(true_facts(live)), blocks_per_file=1)
+    return with_deleted_rows(
+        metadata, pa.array([bool(file.lost) for file in files]).to_numpy(zero_copy_only=False)
+    )
 
 
 def _key(value: Value | None) -> Any:

@@ -1,41 +1,66 @@
-"""VERSION-1: whole queries over versions of tables, pruned and not, against Spark over the same rows in memory."""
+"""VERSION-1, VERSION-2: rows of versions of tables, and whole queries over them, pruned, against rows in memory."""
 
 import tempfile
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
 from budget import examples
-from drawn_versions import BlockForm, Form, forms, with_forms, write_drawn
+from drawn_versions import Form, forms, with_forms, write_drawn
 from hypothesis import event, given
 from hypothesis import strategies as st
 
 import pruning
-from oracles.answers.frames import session
+from oracles.answers.frames import ROW_ORDINAL, rows_frame, session
 from oracles.answers.open_answers import answer_difference
 from oracles.answers.whole_queries import temporary_views, unlimited_rows
-from pruning.spark.drive.report import Report
 from pruning.spark.versioned.frames import version_frame
-from strategies.queries.committed_queries import read_queries
 from strategies.queries.drawing import queries
 from strategies.queries.queries import Query
 
-# The committed queries that a run asks: each so many-th.
-SAMPLE, DEEP_SAMPLE = 250, 25
+
+@examples(0.1)
+@given(queries(), st.data())
+def test_the_frame_of_a_version_always_has_its_live_rows(
+    spark: Any, query: Query, data: st.DataObject
+) -> None:
+    """VERSION-1. Whatever the layouts, the partitions and the deleted rows; by either reader of Parquet."""
+    form = data.draw(forms(query.tables[0]))
+    (table, *_) = with_forms(query, [form]).tables
+    vectorized = data.draw(st.booleans())
+    with session(spark), tempfile.TemporaryDirectory() as folder:
+        spark.conf.set(_VECTORIZED, str(vectorized).lower())
+        frame = version_frame(spark, write_drawn(data.draw, table, form, Path(folder)))
+        rows = frame.collect()
+        spark.conf.unset(_VECTORIZED)
+        assert _bag(rows) == _bag(rows_frame(spark, table).drop(ROW_ORDINAL).collect()), form
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The outcome of a query: what is wrong about its answers, and the report of what was pruned."""
-
-    problems: tuple[str, ...]
-    report: Report
+_VECTORIZED = "spark.sql.parquet.enableVectorizedReader"
 
 
-def outcome(spark: Any, query: Query, forms_of: list[Form], draw: Callable[[Any], Any]) -> Outcome:
-    """Write the query's tables, ask it as it is and pruned, and compare with the answer over rows in memory."""
+def _bag(rows: list[Any]) -> Counter[str]:
+    return Counter(repr(tuple(row)) for row in rows)
+
+
+@examples(0.1)
+@given(queries(), st.data())
+def test_a_pruned_query_over_versions_always_has_the_answer_of_rows_in_memory(
+    spark: Any, query: Query, data: st.DataObject
+) -> None:
+    """VERSION-2. Whatever the layouts, the partitions, the metadata and the deleted rows."""
+    forms_of = [data.draw(forms(table)) for table in query.tables]
+    problem, techniques = problem_of(spark, query, forms_of, data.draw)
+    for technique in techniques:
+        event(f"{technique} acted")
+    assert problem is None, f"{query.sql}\n{forms_of}"
+
+
+def problem_of(
+    spark: Any, query: Query, forms_of: list[Form], draw: Callable[[Any], Any]
+) -> tuple[str | None, set[str]]:
+    """Write a query's tables, prune it, and return what is wrong about its answer and the techniques used."""
     query = with_forms(query, forms_of)
     with session(spark), tempfile.TemporaryDirectory() as folder:
         expected = unlimited_rows(spark, query)
@@ -45,22 +70,7 @@ def outcome(spark: Any, query: Query, forms_of: list[Form], draw: Callable[[Any]
             directory.mkdir()
             frames[name] = version_frame(spark, write_drawn(draw, table, form, directory))
         with temporary_views(spark, frames):
-            asked = spark.sql(query.sql)
-            pruned = pruning.prune(asked)
-            answers = [asked.collect(), pruned.collect()]
+            pruned = pruning.prune(spark.sql(query.sql))
+            problem = answer_difference(query, pruned.collect(), expected)
             report = pruning.explain(pruned)
-    problems = (answer_difference(query, answer, expected) for answer in answers)
-    return Outcome(tuple(problem for problem in problems if problem is not None), report)
-
-
-@examples(0.2)
-@given(queries(), st.data())
-def test_a_query_over_versions_always_has_the_answer_of_rows_in_memory(
-    spark: Any, query: Query, data: st.DataObject
-) -> None:
-    """VERSION-1. Whatever the layouts, the partitions, the metadata and the deleted rows; pruned or not."""
-    forms_of = [data.draw(forms(table)) for table in query.tables]
-    result = outcome(spark, query, forms_of, data.draw)
-    for technique in {removal.technique for scan in result.report.scans for removal in scan.removals}:
-        event(f"{technique} acted")
-    assert result.problems == (), f"{query.sql}\n{forms_of}\n{result.report}"
+    return problem, {removal.technique for scan in report.scans for removal in scan.removals}
