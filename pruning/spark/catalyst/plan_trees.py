@@ -35,7 +35,7 @@ from pruning.spark.catalyst.leaves import FilterChain, PlanLeaf, Unsettled, chai
 from pruning.spark.catalyst.scope import Scope
 from pruning.spark.iceberg.leaves import is_stand_in
 from pruning.spark.jvm.gateway import Java, elements, simple_name
-from pruning.spark.lake.tables import leaf_attributes
+from pruning.spark.versioned.tables import table_attributes
 
 _JOINS = {
     "Inner": JoinKind.INNER,
@@ -139,7 +139,7 @@ class PlanTrees:
         if not reads_data(kind):
             return Other()
         is_table = kind == "LogicalRelation" or is_stand_in(java)
-        attributes = leaf_attributes(java) if is_table else ()
+        attributes = table_attributes(java) if is_table else ()
         columns_of = {attribute_name(column.id): Column(column.name, column.type) for column in attributes}
         scan = Scan(len(self.leaves), columns_of)
         self.leaves[scan] = PlanLeaf(java, chain, attributes)

@@ -14,6 +14,7 @@ from pruning.spark.drive.analyzed_plans import AnalyzedPlan
 from pruning.spark.iceberg.leaves import is_iceberg_leaf
 from pruning.spark.jvm.gateway import Java, dataframe, simple_name
 from pruning.spark.lake.tables import Unprunable, leaf_attributes, listed_stamps, parquet_table, with_files
+from pruning.spark.versioned.layouts import opened_files
 
 # Leaves that give the same rows at any time.
 _TIMELESS = frozenset({"LocalRelation", "OneRowRelation", "Range", "CTERelationRef"})
@@ -53,6 +54,11 @@ def _leaf_as_of(spark: SparkSession, leaf: Java, as_of: Any) -> Java | None:
         raise InputError(
             "as_of is about directories of Parquet files; a table of Iceberg tells its versions itself: "
             "write VERSION AS OF or TIMESTAMP AS OF in the query."
+        )
+    if opened_files(leaf) is not None:
+        raise InputError(
+            "as_of is about directories of Parquet files; `pruning.table` opens a table of Delta Lake or Iceberg "
+            "at another version, by its argument version or timestamp."
         )
     try:
         table = parquet_table(spark, leaf, leaf_attributes(leaf))

@@ -1,4 +1,4 @@
-"""The tables that the leaves of a plan read: of Parquet files that Spark lists, or of Iceberg."""
+"""The tables that the leaves of a plan read: of Parquet files that Spark lists, of Iceberg, or a version."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from pruning.expressions.plans import Scan
 from pruning.expressions.trees import Expression
 from pruning.metadata.files.listing import Stamp
+from pruning.metadata.footers.thrift_lanes import Numbers
 from pruning.metadata.store.collecting import BlocksRead
 from pruning.spark.catalyst.leaves import PlanLeaf
 from pruning.spark.drive.analyzed_plans import leaf_number
@@ -21,8 +22,11 @@ from pruning.spark.iceberg.tables import IcebergTable, LeafReader, plan_iceberg_
 from pruning.spark.jvm.gateway import Java, attribute_ids
 from pruning.spark.lake import tables
 from pruning.spark.lake.tables import ParquetTable, Unprunable, parquet_table
+from pruning.spark.versioned.deleted_rows import query_conditions
+from pruning.spark.versioned.layouts import opened_files
+from pruning.spark.versioned.tables import VersionTable, version_table
 
-LeafTable: TypeAlias = ParquetTable | IcebergTable
+LeafTable: TypeAlias = ParquetTable | IcebergTable | VersionTable
 
 
 @dataclass(slots=True)
@@ -69,12 +73,17 @@ class LeafTables:
         """
         if is_iceberg_scan(leaf.node):
             return self._open_iceberg(leaf)
+        opened = opened_files(leaf.node)
+        if opened is not None:
+            return version_table(leaf.node, opened, leaf.attributes)
         return parquet_table(self.spark, leaf.node, leaf.attributes)
 
     def metadata_reader(self, table: LeafTable) -> MetadataReader:
         """Return what reads the block metadata of the table's files."""
         if isinstance(table, IcebergTable):
             return lambda *_: BlocksRead(table.metadata, {})
+        if isinstance(table, VersionTable):
+            return lambda files, stamps, columns, question: BlocksRead(table.blocks(columns), {})
         return self._blocks.read
 
     def _open_iceberg(self, leaf: PlanLeaf) -> IcebergTable:
@@ -106,12 +115,29 @@ def _columns_in_conditions(leaf: PlanLeaf) -> frozenset[str]:
 
 def can_run(table: LeafTable) -> bool:
     """Tell whether the leaf in the optimized plan reads the table, and neither more files nor a stand-in."""
-    return isinstance(table, ParquetTable) and not table.is_part
+    return isinstance(table, VersionTable) or (isinstance(table, ParquetTable) and not table.is_part)
 
 
 def is_part(table: LeafTable) -> bool:
     """Tell whether the leaf in the plan has more files than the table."""
     return isinstance(table, ParquetTable) and table.is_part
+
+
+def has_files_as_blocks(table: LeafTable) -> bool:
+    """Tell whether a file of the table is one block, so that nothing is known of its row groups."""
+    return not isinstance(table, ParquetTable)
+
+
+def may_have_lost_files(table: LeafTable) -> bool:
+    """Tell whether each row of a file may be deleted, so that the file is not needed."""
+    return isinstance(table, VersionTable) and table.has_deletes
+
+
+def own_conditions(leaf: PlanLeaf, table: LeafTable) -> Sequence[Java]:
+    """Return the conditions right above a leaf that the query has, and not the table itself."""
+    if isinstance(table, VersionTable):
+        return query_conditions(leaf.chain.conditions, table.deleted_ids)
+    return leaf.chain.conditions
 
 
 def with_files(
@@ -124,30 +150,34 @@ def with_files(
     Raises:
         Unprunable: other files would be read than those.
     """
-    if isinstance(table, IcebergTable):
+    if not isinstance(table, ParquetTable):
         return table.with_files(spark, files, leaf)
     return tables.with_files(spark, table, files, leaf=leaf)
 
 
 def with_partition_values(metadata: pa.Table, predicate: Expression, table: LeafTable) -> pa.Table:
-    """Return the metadata with the partition columns that a predicate names; Iceberg's has all columns."""
-    if isinstance(table, IcebergTable):
+    """Return the metadata with the partition columns that a predicate names; other formats' has all columns."""
+    if not isinstance(table, ParquetTable):
         return metadata
     return tables.with_partition_values(metadata, predicate, table)
 
 
 def listed_stamps(spark: SparkSession, table: LeafTable) -> list[Stamp]:
-    """Return the size of each file, and the time of those that Spark has listed; Iceberg's never change."""
-    if isinstance(table, IcebergTable):
-        return [Stamp(size, 0) for size in table.planned.byte_counts.tolist()]
+    """Return the size of each file, and the time of those that Spark has listed; the others never change."""
+    if not isinstance(table, ParquetTable):
+        return [Stamp(size, 0) for size in _byte_counts(table).tolist()]
     return tables.listed_stamps(spark, table)
 
 
 def listed_bytes(table: LeafTable) -> int:
     """Return the bytes of all of the table's files."""
-    if isinstance(table, IcebergTable):
-        return int(table.planned.byte_counts.sum())
+    if not isinstance(table, ParquetTable):
+        return int(_byte_counts(table).sum())
     return int(table.location.sizeInBytes())
+
+
+def _byte_counts(table: IcebergTable | VersionTable) -> Numbers:
+    return table.planned.byte_counts if isinstance(table, IcebergTable) else table.byte_counts
 
 
 def notes_on(spark: SparkSession, table: LeafTable) -> tuple[str, ...]:
@@ -155,12 +185,14 @@ def notes_on(spark: SparkSession, table: LeafTable) -> tuple[str, ...]:
     if isinstance(table, IcebergTable):
         at = "has no snapshot" if table.snapshot_id is None else f"is read at snapshot {table.snapshot_id}"
         return (f"the table {at}",)
+    if isinstance(table, VersionTable):
+        return table.notes
     return tables.format_notes(spark, table)
 
 
 def removals_before(table: LeafTable) -> tuple[Removal, ...]:
     """Return what was excluded before any technique: by Iceberg's own planning, whose blocks are files."""
-    if isinstance(table, ParquetTable) or not table.planned.excluded_files:
+    if not isinstance(table, IcebergTable) or not table.planned.excluded_files:
         return ()
     count = table.planned.excluded_files
     return (Removal(technique="iceberg", predicate=table.filter, files=count, blocks=count),)

@@ -13,15 +13,15 @@ from pruning.expressions.types import Type
 from pruning.metadata.table.schema import arrow_type
 from pruning.spark.catalyst.evaluation import alias, project
 from pruning.spark.jvm.datatypes import type_of_java
-from pruning.spark.jvm.gateway import Java, dataframe, elements, jvm, singleton, some
+from pruning.spark.jvm.gateway import Java, dataframe, elements, jvm, singleton
 from pruning.spark.jvm.literals import internal_value
+from pruning.spark.jvm.local_rows import local_relation
 
 # Up to so many cells are evaluated one by one: each takes a call or two of the gateway, and running a plan as
 # long as about a hundred. Up to so many rows are collected as Python rows, without a job; more come as Arrow.
 FEW_CELLS, FEW_ROWS = 32, 5_000
 _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
 _SHUFFLE = r"(?<!Broadcast)Exchange\b"
-_LOCAL_RELATION = "org.apache.spark.sql.catalyst.plans.logical.LocalRelation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,19 +137,3 @@ def _cast_values(values: pa.Array, type_: pa.DataType) -> pa.Array:
         # Cast to numbers, because Arrow may not know the session's time zone.
         values = values.cast(pa.int64())
     return values.cast(type_)
-
-
-def local_relation(spark: SparkSession, output: Java, rows: Java) -> Java:
-    """Return a leaf that holds rows itself.
-
-    Args:
-        spark: The session.
-        output: Scala's sequence of the leaf's attributes.
-        rows: Scala's sequence of internal rows.
-    """
-    java = jvm(spark)
-    constructor = java.java.lang.Class.forName(_LOCAL_RELATION).getConstructors()[0]
-    optional_arguments = [output, rows, False, some(spark, None)]
-    # Spark 4.1 added the last argument.
-    arguments = optional_arguments[: constructor.getParameterCount()]
-    return java.org.apache.spark.sql.catalyst.plans.logical.LocalRelation(*arguments)

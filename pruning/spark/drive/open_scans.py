@@ -4,7 +4,7 @@ from pyspark.sql import SparkSession
 
 from pruning.spark.catalyst.leaves import PlanLeaf, Unsettled
 from pruning.spark.drive.filter_technique import catalyst_predicate
-from pruning.spark.drive.leaf_tables import LeafTable, LeafTables, notes_on
+from pruning.spark.drive.leaf_tables import LeafTable, LeafTables, notes_on, own_conditions
 from pruning.spark.drive.report import ScanReport
 from pruning.spark.drive.scans import TableScan, columns_needed
 from pruning.spark.drive.stored_scans import NOTHING_LEFT_OUT, examples_of, open_part, very_large_table
@@ -38,7 +38,7 @@ def open_scan(
             if attribute.describes_files:
                 raise Unsettled(f"the query reads {attribute.name}, which tells of files")
         names = leaf.chain.names({attribute.id: attribute.name for attribute in table.attributes})
-        own_filter = catalyst_predicate(spark, leaf.chain.conditions, names)
+        own_filter = catalyst_predicate(spark, own_conditions(leaf, table), names)
         notes = list(notes_on(spark, table))
         read_metadata = tables.metadata_reader(table)
         left_out = NOTHING_LEFT_OUT

@@ -37,6 +37,7 @@ from pruning.spark.jvm.gateway import (
 )
 from pruning.spark.jvm.literals import internal_value, set_values
 from pruning.spark.lake.nested import leaf_types
+from pruning.spark.versioned.tables import table_attributes
 
 # The connectives inside which Spark finds comparisons that it can push.
 _CONNECTIVES = frozenset({"And", "Or", "Not"})
@@ -108,7 +109,8 @@ def with_shield(spark: SparkSession, leaf: Java, subtree: Java, names: Collectio
     """
     catalyst = jvm(spark).org.apache.spark.sql.catalyst.expressions
     logical = jvm(spark).org.apache.spark.sql.catalyst.plans.logical
-    old = [attribute for attribute in elements(leaf.output()) if attribute.name() in names]
+    ids = {attribute.id for attribute in table_attributes(leaf) if attribute.name in names}
+    old = [attribute for attribute in elements(leaf.output()) if attribute.exprId().id() in ids]
     new = [attribute.newInstance() for attribute in old]
     aliases = [
         catalyst.Alias(

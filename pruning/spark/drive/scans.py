@@ -30,9 +30,11 @@ from pruning.spark.drive.filter_technique import CatalystPredicate, filter_verdi
 from pruning.spark.drive.leaf_tables import (
     LeafTable,
     can_run,
+    has_files_as_blocks,
     is_part,
     listed_bytes,
     listed_stamps,
+    may_have_lost_files,
     with_files,
     with_partition_values,
 )
@@ -180,6 +182,9 @@ class TableScan:
 
     def apply_filter(self) -> None:
         """Exclude the blocks that hold no row on which the scan's own filter is TRUE."""
+        if may_have_lost_files(self.table):
+            has_rows = self.read_scan_set().row_counts > 0
+            self._shrink("deletes", "each row is deleted", self.read_scan_set().with_blocks(has_rows))
         if not self.is_filtered:
             self.decline("filter", "the query has no condition on its columns alone")
         elif self.table.files or is_part(self.table):
@@ -353,6 +358,8 @@ class TableScan:
         # Another part of the query that shares the leaf may need rows that this scan's own filter drops,
         # such as those with NULL.
         if self.is_shared or self.scan_set is None or self.scan_set.failures or not self.removals:
+            return []
+        if has_files_as_blocks(self.table):
             return []
         predicate = self.own_filter.predicate
         if self.needed_conditions:

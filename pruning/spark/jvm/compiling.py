@@ -1,7 +1,7 @@
 """Java classes of this package, compiled in the Java process of a session.
 
-They are in the package `pruning.spark.lake` as sources. The compiler is the one that Spark itself uses for
-queries, so that neither a file of classes nor a compiler of Java must be installed.
+They are in packages beside the modules that use them, as sources. The compiler is the one that Spark itself
+uses for queries, so that neither a file of classes nor a compiler of Java must be installed.
 """
 
 import functools
@@ -12,17 +12,27 @@ from pyspark.sql import SparkSession
 
 from pruning.spark.jvm.gateway import Java, jvm
 
-_SOURCES = "pruning.spark.lake"
+_LAKE = "pruning.spark.lake"
 
 
-def java_instance(spark: SparkSession, name: str) -> Java:
-    """Return an instance of a Java class, compiled once in each Java process."""
-    return _compile(spark.sparkContext._gateway._gateway_client, jvm(spark), name)
+def java_instance(spark: SparkSession, name: str, *, package: str = _LAKE) -> Java:
+    """Return an instance of a Java class, compiled once in each Java process.
+
+    Args:
+        spark: The session.
+        name: The class.
+        package: The Python package that has its source.
+    """
+    return _compile(spark.sparkContext._gateway._gateway_client, jvm(spark), name, source_of(name, package))
+
+
+def source_of(name: str, package: str) -> str:
+    """Return the source of a Java class in a Python package."""
+    return files(package).joinpath(f"{name}.java").read_text(encoding="utf-8")
 
 
 @functools.cache
-def _compile(client: Any, java: Java, name: str) -> Java:
-    source = files(_SOURCES).joinpath(f"{name}.java").read_text(encoding="utf-8")
+def _compile(client: Any, java: Java, name: str, source: str) -> Java:
     compiler = java.org.codehaus.janino.SimpleCompiler()
     compiler.cook(_for_scala(source, java))
     return compiler.getClassLoader().loadClass(name).newInstance()
