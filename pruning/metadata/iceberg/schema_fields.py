@@ -1,0 +1,33 @@
+"""The fields of a schema on each level, by the JSON of Iceberg's specification."""
+
+from collections.abc import Iterator, Sequence
+
+from pruning.metadata.iceberg.table_metadata import Json
+
+# The parent of the top-level fields.
+TOP = -1
+
+
+def nested_fields(type_: Json, parent: int = TOP) -> Iterator[tuple[int, Json]]:
+    """Yield the fields inside a type with their parents' ids; elements, keys and values are fields, too."""
+    for field in children(type_):
+        yield parent, field
+        if not isinstance(field["type"], str):
+            yield from nested_fields(field["type"], field["id"])
+
+
+def children(type_: Json) -> Sequence[Json]:
+    """Return the fields of a struct; the element of a list; the key and the value of a map."""
+    match type_["type"]:
+        case "struct":
+            fields: Sequence[Json] = type_["fields"]
+            return fields
+        case "list":
+            return ({"id": type_["element-id"], "name": "element", "type": type_["element"]},)
+        case "map":
+            return (
+                {"id": type_["key-id"], "name": "key", "type": type_["key"]},
+                {"id": type_["value-id"], "name": "value", "type": type_["value"]},
+            )
+        case _:
+            return ()

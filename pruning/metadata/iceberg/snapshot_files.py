@@ -1,0 +1,172 @@
+"""The live files of a snapshot, with data and with deletes, as columns over all of its manifests."""
+
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pruning.metadata.footers.chunk_facts import ByteStrings
+from pruning.metadata.footers.thrift_lanes import ABSENT, PADDING, Numbers
+from pruning.metadata.iceberg.manifests import (
+    Manifest,
+    ManifestColumns,
+    MetricColumn,
+    columns_of,
+    manifests_of,
+    partition_key,
+)
+from pruning.metadata.iceberg.table_metadata import Snapshot
+
+_READERS = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class SnapshotFiles:
+    """The live files of a snapshot; arrays have the shape (files,).
+
+    Attributes:
+        spec_ids: The partition specs of the files.
+        partition_ids: The places of the files' partitions in `partitions`.
+        partitions: A partition spec with the partition values by the ids of partition fields; none is twice.
+        sequence_numbers: The data sequence numbers, by which deletes apply.
+        file_sequence_numbers: The numbers of the snapshots that added the files; 0 in format version 1.
+        equality_ids, references, blob_offsets, blob_sizes: As in `ManifestColumns`.
+    """
+
+    contents: Numbers
+    paths: tuple[str, ...]
+    formats: tuple[str, ...]
+    spec_ids: Numbers
+    partition_ids: Numbers
+    partitions: tuple[tuple[int, Mapping[int, Any]], ...]
+    row_counts: Numbers
+    byte_counts: Numbers
+    sequence_numbers: Numbers
+    file_sequence_numbers: Numbers
+    equality_ids: tuple[tuple[int, ...] | None, ...]
+    references: tuple[str | None, ...]
+    blob_offsets: Numbers
+    blob_sizes: Numbers
+    parts: tuple[ManifestColumns, ...]
+
+    @cached_property
+    def _metrics(self) -> dict[str, MetricColumn]:
+        """The metrics of all files, by their names."""
+        starts = [0, *accumulate(len(part.paths) for part in self.parts)]
+        names = self.parts[0].metrics if self.parts else ()
+        return {
+            name: MetricColumn(
+                entries=np.concatenate(
+                    [
+                        part.metrics[name].entries + start
+                        for part, start in zip(self.parts, starts, strict=False)
+                    ]
+                ),
+                fields=np.concatenate([part.metrics[name].fields for part in self.parts]),
+                values=pa.chunked_array([part.metrics[name].values for part in self.parts]),
+            )
+            for name in names
+        }
+
+    def counts(self, name: str, field_id: int) -> Numbers:
+        """Return a field's count of one kind in each file, ABSENT where there is none."""
+        numbers = np.full(len(self.paths), ABSENT, np.int64)
+        if name in self._metrics:
+            entries, values = self._metrics[name].of_field(field_id)
+            numbers[entries] = values.to_numpy()
+        return np.where(numbers < 0, ABSENT, numbers)
+
+    def bounds(self, name: str, field_id: int) -> ByteStrings:
+        """Return a field's bound of one side in each file."""
+        count = len(self.paths)
+        if name not in self._metrics:
+            return byte_strings([None] * count)
+        entries, values = self._metrics[name].of_field(field_id)
+        texts = byte_strings(values.to_pylist())
+        starts, sizes = np.zeros(count, np.int64), np.full(count, ABSENT, np.int64)
+        starts[entries], sizes[entries] = texts.starts, texts.sizes
+        return ByteStrings(texts.buffer, starts, sizes)
+
+
+def byte_strings(texts: Iterable[bytes | None]) -> ByteStrings:
+    """Return byte strings in one buffer."""
+    values = list(texts)
+    sizes = np.array([ABSENT if text is None else len(text) for text in values], np.int64)
+    lengths = np.maximum(sizes, 0)
+    buffer = b"".join([*(text for text in values if text is not None), PADDING])
+    return ByteStrings(buffer, np.cumsum(lengths) - lengths, sizes)
+
+
+def files_of(snapshot: Snapshot | None) -> SnapshotFiles:
+    """Return the live files of a snapshot, none of that of a table without any.
+
+    Claim     Each has the data sequence number that Iceberg's specification gives it.
+    Premises  A manifest's bytes never change, and its location and length name them.
+    Proof     An entry without a number was added by the commit that wrote its manifest, and inherits its
+              number; format version 1 has no numbers, which stand for 0.
+    Unsound   if an entry of an earlier commit, which states its number, were given the manifest's.
+
+    Raises:
+        InputError: a manifest is missing, damaged or encrypted.
+    """
+    manifests = manifests_of(snapshot.manifest_list) if snapshot is not None else ()
+    with ThreadPoolExecutor(_READERS) as executor:
+        parts = tuple(executor.map(columns_of, manifests))
+    partition_ids, partitions = _united_partitions(manifests, parts)
+    return SnapshotFiles(
+        contents=_joined(part.contents for part in parts),
+        paths=tuple(path for part in parts for path in part.paths),
+        formats=tuple(name for part in parts for name in part.formats),
+        spec_ids=_joined(
+            np.full(len(part.paths), manifest.spec_id, np.int64)
+            for manifest, part in zip(manifests, parts, strict=True)
+        ),
+        partition_ids=partition_ids,
+        partitions=partitions,
+        row_counts=_joined(part.row_counts for part in parts),
+        byte_counts=_joined(part.byte_counts for part in parts),
+        sequence_numbers=_joined(
+            _inherited(part.sequence_numbers, manifest)
+            for manifest, part in zip(manifests, parts, strict=True)
+        ),
+        file_sequence_numbers=_joined(
+            _inherited(part.file_sequence_numbers, manifest)
+            for manifest, part in zip(manifests, parts, strict=True)
+        ),
+        equality_ids=tuple(ids for part in parts for ids in part.equality_ids),
+        references=tuple(reference for part in parts for reference in part.references),
+        blob_offsets=_joined(part.blob_offsets for part in parts),
+        blob_sizes=_joined(part.blob_sizes for part in parts),
+        parts=parts,
+    )
+
+
+def _inherited(numbers: Numbers, manifest: Manifest) -> Numbers:
+    return np.where(numbers == ABSENT, manifest.sequence_number, numbers)
+
+
+def _joined(arrays: Iterable[Numbers]) -> Numbers:
+    return np.concatenate([np.zeros(0, np.int64), *arrays])
+
+
+def _united_partitions(
+    manifests: Iterable[Manifest], parts: Iterable[ManifestColumns]
+) -> tuple[Numbers, tuple[tuple[int, Mapping[int, Any]], ...]]:
+    """Return the partition of each file among the distinct ones of all manifests."""
+    places: dict[Any, int] = {}
+    partitions: list[tuple[int, Mapping[int, Any]]] = []
+    numbers = []
+    for manifest, part in zip(manifests, parts, strict=True):
+        here = []
+        for partition in part.partitions:
+            place = places.setdefault((manifest.spec_id, partition_key(partition)), len(partitions))
+            if place == len(partitions):
+                partitions.append((manifest.spec_id, partition))
+            here.append(place)
+        numbers.append(np.array(here, np.int64)[part.partition_ids])
+    return _joined(numbers), tuple(partitions)
