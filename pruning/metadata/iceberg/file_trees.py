@@ -74,8 +74,7 @@ def _read_tree(path: str) -> FileField:
 
 
 def tree_of_schema(schema: pa.Schema) -> FileField:
-    """Return the columns of a file, by its schema in Arrow's form, as the children of one field without a "
-    "name."""
+    """Return the columns of a file with this schema, as the children of one field without a name."""
     return FileField(name="", id=None, type="struct", children=tuple(map(_field, schema)))
 
 

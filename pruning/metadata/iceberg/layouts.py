@@ -115,8 +115,8 @@ def file_layouts(
     if not by_footers.all() or not len(paths):
         columns = [with_default(field, field["name"], _type_of(field, table)) for field in table.fields]
         layouts[_struct(columns)] = frozenset()
-    chosen = np.flatnonzero(by_footers)
-    trees = file_trees([paths[place] for place in chosen], byte_counts[chosen].tolist())
+    chosen = np.flatnonzero(by_footers).tolist()
+    trees = file_trees([paths[place] for place in chosen], byte_counts[by_footers].tolist())
     distinct: dict[int, tuple[FileField, str]] = {}
     for place, tree in zip(chosen, trees, strict=True):
         distinct.setdefault(id(tree), (tree, paths[place]))

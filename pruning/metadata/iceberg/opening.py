@@ -130,8 +130,8 @@ def _layouts(
 ) -> FileLayouts:
     """Return the layouts of the data files.
 
-    The files of format version 1 are read by their footers, because its metadata may lack earlier schemas; and
-    files of partitions, where other files have none, because those of a migrated table lack the column.
+    The footers of some files are read: of those of format version 1, because its metadata may lack earlier
+    schemas; and of those with partitions that others lack, because files of migrated tables lack the column.
     """
     files, data = partitions.files, partitions.data
     fields = tuple(field for field in schema["fields"] if field["id"] not in constants)
