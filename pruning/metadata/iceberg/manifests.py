@@ -4,7 +4,8 @@ import io
 import struct
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from operator import itemgetter
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -48,6 +49,8 @@ _ENCRYPTED = "{}: names encrypted files, which cannot be read; rewrite the table
 _BYTES_MAX = 256 << 20
 # A manifest list is small, and weighs as much as so many bytes of a manifest.
 _LIST_BYTES = 1 << 14
+# Equal for two partitions of a spec if they are the same to Iceberg.
+PartitionKey: TypeAlias = tuple[tuple[int, Any], ...]
 _NAN = struct.pack("<d", float("nan"))
 
 
@@ -82,6 +85,7 @@ class ManifestColumns:
     Attributes:
         partition_ids: The places of the entries' partitions in `partitions`.
         partitions: The partition values by the ids of partition fields.
+        partition_keys: As `partition_key` gives them.
         sequence_numbers, file_sequence_numbers: ABSENT where they are the manifest's own.
         metrics: By the names that the specification gives them, as "value_counts".
         equality_ids: The fields that a file with equality deletes compares.
@@ -94,6 +98,7 @@ class ManifestColumns:
     formats: tuple[str, ...]
     partition_ids: Numbers
     partitions: tuple[Mapping[int, Any], ...]
+    partition_keys: tuple[PartitionKey, ...]
     row_counts: Numbers
     byte_counts: Numbers
     sequence_numbers: Numbers
@@ -145,16 +150,16 @@ def columns_of(manifest: Manifest) -> ManifestColumns:
     return _MANIFESTS.content(key, max(1, manifest.byte_count), lambda: _read_manifest(manifest.location))
 
 
-def partition_key(partition: Mapping[int, Any]) -> tuple[tuple[int, Any], ...]:
+def partition_key(partition: Mapping[int, Any]) -> PartitionKey:
     """Return a key that two partitions of a spec have in common if Iceberg takes them for the same.
 
     It takes any two NaN for the same value, and the two zeros for different ones.
     """
-    return tuple(sorted((id_, _comparable(value)) for id_, value in partition.items()))
+    return tuple([(id_, _comparable(value)) for id_, value in sorted(partition.items(), key=itemgetter(0))])
 
 
 def _comparable(value: Any) -> Any:
-    # Python holds that no NaN is equal to another, and that True is 1; None has no order but needs none here.
+    # Python holds that no NaN is equal to another, and that the two zeros are equal.
     if isinstance(value, float):
         return _NAN if value != value else struct.pack("<d", value)
     return value
@@ -194,7 +199,7 @@ class _ColumnsBuilder:
     def __init__(self) -> None:
         self.values: dict[str, list[Any]] = {name: [] for name in (*_ENTRY_FIELDS, *_FILE_FIELDS)}
         self._metrics = {name: _MetricBuilder() for name in _METRIC_FIELDS}
-        self._places: dict[Any, int] = {}
+        self._places: dict[PartitionKey, int] = {}
         self._partitions: list[Mapping[int, Any]] = []
         self._partition_ids: list[int] = []
 
@@ -224,6 +229,7 @@ class _ColumnsBuilder:
             formats=tuple(name.upper() for name in values["file_format"]),
             partition_ids=_numbers(self._partition_ids),
             partitions=tuple(self._partitions),
+            partition_keys=tuple(self._places),
             row_counts=_numbers(values["record_count"]),
             byte_counts=_numbers(values["file_size_in_bytes"]),
             sequence_numbers=_numbers(values["sequence_number"]),

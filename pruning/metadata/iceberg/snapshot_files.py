@@ -1,6 +1,6 @@
 """The live files of a snapshot, with data and with deletes, as columns over all of its manifests."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,8 +18,8 @@ from pruning.metadata.iceberg.manifests import (
     MetricColumn,
     columns_of,
     manifests_of,
-    partition_key,
 )
+from pruning.metadata.iceberg.remembered import BoundedMemory
 from pruning.metadata.iceberg.table_metadata import Snapshot
 
 _READERS = 8
@@ -87,10 +87,15 @@ class SnapshotFiles:
         if name not in self._metrics:
             return byte_strings([None] * count)
         entries, values = self._metrics[name].of_field(field_id)
-        texts = byte_strings(values.to_pylist())
+        texts = _byte_strings_of(values)
         starts, sizes = np.zeros(count, np.int64), np.full(count, ABSENT, np.int64)
         starts[entries], sizes[entries] = texts.starts, texts.sizes
         return ByteStrings(texts.buffer, starts, sizes)
+
+
+# Of each, the compressed bytes of its manifests count.
+_BYTES_MAX = 256 << 20
+_SNAPSHOTS: BoundedMemory[SnapshotFiles] = BoundedMemory(_BYTES_MAX)
 
 
 def byte_strings(texts: Iterable[bytes | None]) -> ByteStrings:
@@ -102,8 +107,20 @@ def byte_strings(texts: Iterable[bytes | None]) -> ByteStrings:
     return ByteStrings(buffer, np.cumsum(lengths) - lengths, sizes)
 
 
+def _byte_strings_of(values: pa.ChunkedArray) -> ByteStrings:
+    """Return the byte strings of an Arrow array without NULL."""
+    array = pa.concat_arrays([pa.array([], values.type), *values.chunks])
+    assert array.offset == 0
+    _, offsets, content = array.buffers()
+    ends = np.frombuffer(offsets, np.int32, len(array) + 1).astype(np.int64)
+    buffer = (b"" if content is None else content.to_pybytes()) + PADDING
+    return ByteStrings(buffer, ends[:-1], np.diff(ends))
+
+
 def files_of(snapshot: Snapshot | None) -> SnapshotFiles:
     """Return the live files of a snapshot, none of that of a table without any.
+
+    Those of a snapshot that was read before are at hand, as its manifest list never changes.
 
     Claim     Each has the data sequence number that Iceberg's specification gives it.
     Premises  A manifest's bytes never change, and its location and length name them.
@@ -114,7 +131,14 @@ def files_of(snapshot: Snapshot | None) -> SnapshotFiles:
     Raises:
         InputError: a manifest is missing, damaged or encrypted.
     """
-    manifests = manifests_of(snapshot.manifest_list) if snapshot is not None else ()
+    if snapshot is None:
+        return _united_files(())
+    manifests = manifests_of(snapshot.manifest_list)
+    weight = 1 + sum(manifest.byte_count for manifest in manifests)
+    return _SNAPSHOTS.content(snapshot.manifest_list, weight, lambda: _united_files(manifests))
+
+
+def _united_files(manifests: Sequence[Manifest]) -> SnapshotFiles:
     with ThreadPoolExecutor(_READERS) as executor:
         parts = tuple(executor.map(columns_of, manifests))
     partition_ids, partitions = _united_partitions(manifests, parts)
@@ -163,8 +187,8 @@ def _united_partitions(
     numbers = []
     for manifest, part in zip(manifests, parts, strict=True):
         here = []
-        for partition in part.partitions:
-            place = places.setdefault((manifest.spec_id, partition_key(partition)), len(partitions))
+        for partition, key in zip(part.partitions, part.partition_keys, strict=True):
+            place = places.setdefault((manifest.spec_id, key), len(partitions))
             if place == len(partitions):
                 partitions.append((manifest.spec_id, partition))
             here.append(place)

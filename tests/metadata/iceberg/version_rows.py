@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-import numpy as np
 import pyarrow.parquet as pq
 
 from pruning.metadata.versioned.table_version import (
@@ -47,7 +46,9 @@ def _written_rows(version: TableVersion, place: int) -> list[Row]:
     in_files = [field for field in fields if field["name"] not in version.partition_columns]
     layout = json.loads(version.layouts[files.layouts[place]])["fields"]
     assert len(layout) == len(in_files)
-    constants = {name: files.partition_values.column(name)[place].as_py() for name in version.partition_columns}
+    constants = {
+        name: files.partition_values.column(name)[place].as_py() for name in version.partition_columns
+    }
     rows = []
     for written in pq.ParquetFile(urlsplit(path).path).read().to_pylist():
         read = _struct(written, in_files, layout)
@@ -103,7 +104,7 @@ def _at(row: Any, path: Sequence[str]) -> Any:
 
 def same(value: Any, other: Any) -> bool:
     """Tell whether two values are the same: NULL is the same as NULL, and NaN as NaN."""
-    return bool(value == other) or (value is not None and other is not None and np.all(value != value, other != other))
+    return bool(value == other) or bool(value != value and other != other)
 
 
 def problem_of_blocks(version: TableVersion, names: Sequence[str]) -> str | None:
