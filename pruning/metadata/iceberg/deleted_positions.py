@@ -15,7 +15,7 @@ from pyroaring import BitMap
 from pruning.errors import InputError
 from pruning.metadata.footers.thrift_lanes import ABSENT, Mask
 from pruning.metadata.iceberg.applied_deletes import AppliedDeletes
-from pruning.metadata.iceberg.metadata_files import open_location, read_location
+from pruning.metadata.iceberg.metadata_files import first_line, open_location, read_location
 
 _READERS = 8
 _POSITION_MAX = (1 << 31) - 1
@@ -93,12 +93,13 @@ class IcebergDeletedRows:
         wanted = pa.array([files.paths[place] for place in data_places])
         with open_location(path) as handle:
             try:
-                table = pq.read_table(handle, columns=["file_path", "pos"])
+                table = pq.ParquetFile(handle).read(columns=["file_path", "pos"])
                 lanes = pc.index_in(table.column("file_path"), wanted).to_numpy()
                 numbers = table.column("pos").cast(pa.int64()).to_numpy()
             except (OSError, KeyError, pa.ArrowException) as error:
                 raise InputError(
-                    f"{path}: is no file of deleted positions that can be read ({error}); restore the table"
+                    f"{path}: is no file of deleted positions that can be read ({first_line(error)}); "
+                    "restore the table"
                 ) from error
         positions: dict[int, BitMap] = {}
         for lane, place in enumerate(data_places):

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from pruning.errors import InputError
 from pruning.metadata.iceberg.applied_deletes import AppliedDeletes, deletes_any
 from pruning.metadata.iceberg.file_trees import FileField, tree_of_schema
-from pruning.metadata.iceberg.metadata_files import open_location
+from pruning.metadata.iceberg.metadata_files import first_line, open_location
 from pruning.metadata.iceberg.remembered import BoundedMemory
 from pruning.metadata.iceberg.table_metadata import Json
 from pruning.metadata.versioned.table_version import PARTITION, SEQUENCE, EqualityDeletes
@@ -145,7 +145,7 @@ def _read_values(path: str, columns: Sequence[tuple[int, str]]) -> pa.Table:
             return pa.table(lanes)
         except (OSError, pa.ArrowException) as error:
             raise InputError(
-                f"{path}: cannot be read as a file of deleted values ({error}); restore it"
+                f"{path}: cannot be read as a file of deleted values ({first_line(error)}); restore it"
             ) from error
 
 

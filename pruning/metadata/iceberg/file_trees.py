@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pruning.errors import InputError
-from pruning.metadata.iceberg.metadata_files import open_location
+from pruning.metadata.iceberg.metadata_files import first_line, open_location
 from pruning.metadata.iceberg.remembered import BoundedMemory
 
 _FIELD_ID = b"PARQUET:field_id"
@@ -65,7 +65,8 @@ def _read_tree(path: str) -> FileField:
             schema = pq.read_metadata(handle).schema.to_arrow_schema()
         except (OSError, pa.ArrowException) as error:
             raise InputError(
-                f"{path}: has no footer of a Parquet file that can be read ({error}); restore the file"
+                f"{path}: has no footer of a Parquet file that can be read ({first_line(error)}); restore "
+                "the file"
             ) from error
     tree = tree_of_schema(schema)
     if len(_DISTINCT) >= _FILES_MAX:

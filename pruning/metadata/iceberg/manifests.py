@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from pruning.errors import InputError, MissingPackage
 from pruning.metadata.footers.thrift_lanes import ABSENT, Numbers
-from pruning.metadata.iceberg.metadata_files import read_location
+from pruning.metadata.iceberg.metadata_files import first_line, read_location
 from pruning.metadata.iceberg.remembered import BoundedMemory
 
 # The contents of files, as manifests number them.
@@ -307,8 +307,8 @@ def _records(location: str) -> Iterator[tuple[Any, _Getter]]:
     # PyIceberg raises errors of many classes for bytes that are no Avro file of this form.
     except Exception as error:
         raise InputError(
-            f"{location}: is no manifest of an Apache Iceberg table ({type(error).__name__}: {error}); "
-            "restore it, or open another version"
+            f"{location}: is no manifest of an Apache Iceberg table ({type(error).__name__}: "
+            f"{first_line(error)}); restore it, or open another version"
         ) from error
 
 

@@ -109,6 +109,11 @@ def read_location(location: str, offset: int = 0, length: int | None = None) -> 
         return _attempt(location, "read", lambda: bytes(handle.read_at(length, offset)))
 
 
+def first_line(error: Exception) -> str:
+    """Return the beginning of an error's message, which may go on with more lines; or the error's class."""
+    return next(iter(str(error).splitlines()), "") or type(error).__name__
+
+
 def _content(system: fs.FileSystem, place: str) -> bytes:
     with system.open_input_file(place) as handle:
         return bytes(handle.read())
@@ -119,6 +124,6 @@ def _attempt(path: str, verb: str, action: Callable[[], _Answer]) -> _Answer:
         return action()
     except (OSError, pa.ArrowException, EOFError) as error:
         raise InputError(
-            f"{path}: cannot {verb} this file of an Apache Iceberg table ({error}); restore it, or open "
-            "another version"
+            f"{path}: cannot {verb} this file of an Apache Iceberg table ({first_line(error)}); restore it, "
+            "or open another version"
         ) from error

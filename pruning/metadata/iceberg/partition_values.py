@@ -13,6 +13,7 @@ import pyarrow as pa
 from pruning.errors import InputError
 from pruning.metadata.footers.thrift_lanes import Mask, Numbers
 from pruning.metadata.iceberg.equality_deletes import arrow_type_of
+from pruning.metadata.iceberg.metadata_files import first_line
 from pruning.metadata.iceberg.planned_files import PartitionValues
 from pruning.metadata.iceberg.snapshot_files import SnapshotFiles, byte_strings
 from pruning.metadata.iceberg.table_metadata import Json, PartitionField
@@ -74,7 +75,7 @@ class DataPartitions:
         except (pa.ArrowException, TypeError, OverflowError) as error:
             raise InputError(
                 f"{location}: a partition value of the column {field['name']!r} is no {field['type']} "
-                f"({error}); restore the table's manifests"
+                f"({first_line(error)}); restore the table's manifests"
             ) from error
         return array.take(pa.array(self.files.partition_ids[self.data]))
 

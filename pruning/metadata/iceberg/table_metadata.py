@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from pruning.errors import InputError
-from pruning.metadata.iceberg.metadata_files import newest_metadata, read_metadata
+from pruning.metadata.iceberg.metadata_files import first_line, newest_metadata, read_metadata
 
 # A schema, field or partition field in the JSON of Iceberg's specification.
 Json: TypeAlias = Mapping[str, Any]
@@ -97,8 +97,8 @@ def read_table_metadata(path: str) -> TableMetadata:
         raise
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(
-            f"{file}: is no valid metadata of an Apache Iceberg table ({type(error).__name__}: {error}); "
-            "restore it, or give the path of an earlier metadata file"
+            f"{file}: is no valid metadata of an Apache Iceberg table ({type(error).__name__}: "
+            f"{first_line(error)}); restore it, or give the path of an earlier metadata file"
         ) from error
 
 

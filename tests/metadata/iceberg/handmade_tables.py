@@ -118,15 +118,23 @@ class HandmadeTable:
         )
 
     def positions(
-        self, deleted: Sequence[tuple[str, int]], *, bounds: bool = True, **options: Any
+        self, deleted: Sequence[tuple[str, int]], *, bounds: str = "full", **options: Any
     ) -> ListedFile:
-        """Write a file of deleted positions."""
+        """Write a file of deleted positions.
+
+        Args:
+            deleted: Paths of data files, and positions in them.
+            bounds: The bounds of the paths that are stated: "full", "cut" to a beginning, or "none".
+            options: Other attributes of the entry.
+        """
         path = self._new_path("parquet")
         fields = [column(PATH_FIELD, "file_path", "string"), column(POSITION_FIELD, "pos", "long")]
         rows = [{"file_path": file, "pos": position} for file, position in sorted(deleted)]
         self._write(path, fields, rows)
-        sides = (min(rows, key=str)["file_path"], max(rows, key=str)["file_path"])
-        stated = {PATH_FIELD: (sides[0].encode(), sides[1].encode())} if bounds else {}
+        sides = [rows[0]["file_path"], rows[-1]["file_path"]]
+        if bounds == "cut":
+            sides = [str(self.folder / "data" / "0")] * 2
+        stated = {} if bounds == "none" else {PATH_FIELD: (sides[0].encode(), sides[1].encode())}
         return ListedFile(path=path, content=POSITIONS, row_count=len(rows), bounds=stated, **options)
 
     def vector(self, data_file: ListedFile, positions: Sequence[int], **options: Any) -> ListedFile:

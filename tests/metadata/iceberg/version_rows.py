@@ -108,7 +108,7 @@ def same(value: Any, other: Any) -> bool:
 
 
 def problem_of_blocks(version: TableVersion, names: Sequence[str]) -> str | None:
-    """Return the first thing that block metadata says of these columns and that is not so; None if all is true."""
+    """Return the first untrue thing that block metadata says of these columns; None if all is true."""
     metadata = version.blocks(frozenset(names))
     rows = rows_by_file(version)
     for block in metadata.to_pylist():
