@@ -1,5 +1,6 @@
 """Readers of Iceberg's metadata that apply deletes, partitions or field ids wrongly."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -85,6 +86,6 @@ MUTANTS: Mapping[str, Replacement] = {
     "rows are deleted once by each file": Replacement(opening, "live_counts", _less_all_positions),
     "cut bounds name a data file": Replacement(applied_deletes, "_only_path", _any_equal_bounds),
     "fields are found by their names": Replacement(opening, "has_one_layout", _always),
-    "names are plain": Replacement(layouts, "_PLAIN_NAME", layouts.re.compile(".*")),
+    "names are plain": Replacement(layouts, "_PLAIN_NAME", re.compile(".*")),
     "every data file has the partition": Replacement(opening, "_is_constant", _always),
 }

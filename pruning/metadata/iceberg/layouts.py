@@ -11,7 +11,7 @@ from pruning.errors import InputError
 from pruning.metadata.footers.thrift_lanes import Mask, Numbers
 from pruning.metadata.iceberg.file_trees import FileField, file_trees, with_mapped_ids
 from pruning.metadata.iceberg.schema_fields import TOP, children, nested_fields
-from pruning.metadata.iceberg.spark_schema import SparkJson, spark_type, with_default
+from pruning.metadata.iceberg.spark_schema import SparkJson, default_metadata, spark_type
 from pruning.metadata.iceberg.table_metadata import Json, TableMetadata
 
 # Writers change any other name, because Avro does not allow it.
@@ -57,7 +57,7 @@ def has_one_layout(metadata: TableMetadata) -> bool:
     Claim     If so, a file's column has the name of a field if and only if it is the field's column, and its
               type is the field's.
     Premises  Writers name columns by the schema that they know, one of the table's; a name that Avro allows
-              is kept. A file without field ids is read by the name mapping.
+              is kept. A table with files without field ids has a name mapping, by which these are read.
     Proof     (1) No schema is missing, so that the files' names are names of these.
               (2) Over all schemas, a field has one name and one type, and a name at one place one field.
               (3) The name mapping, if there is one, maps these names to these fields.
@@ -113,7 +113,8 @@ def file_layouts(
     places = np.zeros(len(paths), np.int64)
     layouts: dict[str, frozenset[int]] = {}
     if not by_footers.all() or not len(paths):
-        columns = [with_default(field, field["name"], _type_of(field, table)) for field in table.fields]
+        columns = [_column(field["name"], _type_of(field, table)) for field in table.fields]
+        columns = _with_defaults(columns, table)
         layouts[_struct(columns)] = frozenset()
     chosen = np.flatnonzero(by_footers).tolist()
     trees = file_trees([paths[place] for place in chosen], byte_counts[by_footers].tolist())
@@ -136,6 +137,18 @@ def _names(tree: FileField) -> Iterator[str]:
 
 def _struct(columns: Sequence[SparkJson]) -> str:
     return json.dumps({"type": "struct", "fields": columns})
+
+
+def _column(name: str, type_: SparkJson) -> SparkJson:
+    return {"name": name, "type": type_, "nullable": True, "metadata": {}}
+
+
+def _with_defaults(columns: Sequence[SparkJson], table: LaidOutTable) -> list[SparkJson]:
+    """Return the columns of the table's fields, with the values that they have in files that lack them."""
+    return [
+        {**column, "metadata": default_metadata(field, table.location)}
+        for column, field in zip(columns, table.fields, strict=True)
+    ]
 
 
 def _type_of(field: Json, table: LaidOutTable) -> SparkJson:
@@ -165,10 +178,7 @@ def _layout(table: LaidOutTable, tree: FileField, path: str, names: set[str]) ->
             )
         tree = with_mapped_ids(tree, table.name_mapping)
     reader = _LayoutReader(table=table, path=path, names=names)
-    columns = [
-        {**reader.column(field, tree), "metadata": with_default(field, "", "")["metadata"]}
-        for field in table.fields
-    ]
+    columns = _with_defaults([reader.column(field, tree) for field in table.fields], table)
     ids = {child.id for child in tree.children}
     return _struct(columns), frozenset(field["id"] for field in table.fields if field["id"] not in ids)
 
@@ -194,7 +204,7 @@ class _LayoutReader:
         else:
             type_, name = _type_of(field, self.table), self._absent_name(field["id"])
             self._check_defaults(field, nested=parent.name != "")
-        return {"name": name, "type": type_, "nullable": True, "metadata": {}}
+        return _column(name, type_)
 
     def _absent_name(self, field_id: int) -> str:
         name = f"_absent_{field_id}"

@@ -22,6 +22,8 @@ _PRIMITIVES = {
 }
 _DECIMAL = re.compile(r"decimal\((\d+), ?(\d+)\)")
 _FIXED = re.compile(r"fixed\[\d+\]")
+# Of a decimal with more digits, Spark's vectorized reader fails.
+_DEFAULT_DIGITS_MAX = 18
 _EXISTS_DEFAULT = "EXISTS_DEFAULT"
 
 
@@ -80,17 +82,27 @@ def spark_field(field: Mapping[str, Any], column: str, table: str) -> SparkJson:
     }
 
 
-def with_default(field: Mapping[str, Any], name: str, type_: SparkJson) -> SparkJson:
-    """Return a column of a file's layout, whose value in files that lack it is the field's initial default.
+def default_metadata(field: Mapping[str, Any], table: str) -> dict[str, str]:
+    """Return the metadata of a top-level column, by which Spark gives its initial default if a file lacks it.
 
     Args:
         field: The field in the JSON of Iceberg's specification.
-        name: The column's name in the file.
-        type_: The column's type in the file.
+        table: The table's location, for the error.
+
+    Raises:
+        InputError: Spark's reader of Parquet does not give defaults of the type.
     """
-    default = field.get("initial-default")
-    metadata = {} if default is None else {_EXISTS_DEFAULT: _literal(default, field["type"])}
-    return {"name": name, "type": type_, "nullable": True, "metadata": metadata}
+    default, stored = field.get("initial-default"), field["type"]
+    if default is None:
+        return {}
+    match = _DECIMAL.fullmatch(stored) if isinstance(stored, str) else None
+    is_wide = match is not None and int(match[1]) > _DEFAULT_DIGITS_MAX
+    if not isinstance(stored, str) or is_wide or stored == "binary" or _FIXED.fullmatch(stored):
+        raise InputError(
+            f"{table}: the column {field['name']!r} has an initial default of Iceberg's type {stored!r}, "
+            "which Spark's reader of Parquet files cannot give; read the table with Iceberg's own runtime"
+        )
+    return {_EXISTS_DEFAULT: _literal(default, stored)}
 
 
 def _literal(value: Any, stored: str) -> str:
@@ -100,8 +112,6 @@ def _literal(value: Any, stored: str) -> str:
     if stored == "string":
         # In hexadecimal digits, as settings of Spark change the meaning of a backslash.
         return f"CAST(X'{value.encode().hex()}' AS STRING)"
-    if stored == "binary" or _FIXED.fullmatch(stored):
-        return f"X'{value}'"
     if stored in ("date", "timestamp", "timestamptz"):
         return f"CAST('{value}' AS {_PRIMITIVES[stored].upper()})"
     return f"CAST('{value}' AS {'INT' if stored == 'int' else _sql_name(stored)})"

@@ -78,6 +78,13 @@ def test_types_that_spark_does_not_read_from_parquet_are_refused(table: Handmade
         assert f"the column 'odd' has Iceberg's type {type_!r}" in refusal(table)
 
 
+@pytest.mark.parametrize("type_", ["binary", "fixed[1]", "decimal(19, 2)"])
+def test_defaults_that_spark_does_not_give_are_refused(table: HandmadeTable, type_: str) -> None:
+    fields = [*FIELDS, column(3, "late", type_, **{"initial-default": "00"})]
+    table.write_metadata({"schemas": [{"type": "struct", "schema-id": 0, "fields": fields}]})
+    assert f"the column 'late' has an initial default of Iceberg's type {type_!r}" in refusal(table)
+
+
 def test_damaged_files_are_refused(table: HandmadeTable) -> None:
     newest = max((table.folder / "metadata").glob("*.json"), key=lambda path: path.stat().st_mtime)
     manifest_list = Path(json.loads(newest.read_text())["snapshots"][0]["manifest-list"])

@@ -192,4 +192,25 @@ def test_nested_fields_are_read_by_their_ids(catalog: Any) -> None:
     version = open_iceberg_version(folder_of(table))
     assert live_rows(version) == [expected]
     metadata = version.blocks(frozenset({"s"})).to_pylist()
-    assert metadata[0]["columns"]["`s`.`renamed`"]["min"] == 1
+    assert metadata[0]["columns"]["`s`.`renamed`"]["null_count"] == 0
+
+
+def test_files_of_the_first_format_version_are_read_by_their_footers(catalog: Any) -> None:
+    """Its metadata may not know that a column had another name before."""
+    table = catalog.create_table("d.t", NUMBERS.schema, properties={"format-version": "1"})
+    table.append(NUMBERS)
+    with table.update_schema() as update:
+        update.rename_column("id", "number")
+    table.append(NUMBERS.rename_columns(["number", "s"]))
+    path = Path(table.metadata_location.removeprefix("file://"))
+    document = json.loads(path.read_text())
+    current = next(
+        schema for schema in document["schemas"] if schema["schema-id"] == document["current-schema-id"]
+    )
+    for key in ("schemas", "current-schema-id", "partition-specs", "default-spec-id"):
+        del document[key]
+    document["schema"], document["partition-spec"] = current, []
+    path.write_text(json.dumps(document))
+    version = open_iceberg_version(str(path))
+    assert sorted(row["number"] for row in live_rows(version)) == [1, 1, 2, 2, 3, 3]
+    assert problem_of_blocks(version, ("number", "s")) is None
