@@ -78,7 +78,7 @@ MUTANTS: Mapping[str, Replacement] = {
         equality_deletes, "_rows", _rows_of_the_same_commit_too
     ),
     "an old entry has its manifest's number": Replacement(
-        snapshot_files, "_inherited", _number_of_the_manifest
+        snapshot_files, "_with_inherited", _number_of_the_manifest
     ),
     "values delete in every partition": Replacement(applied_deletes, "_partition_of", _every_partition),
     "values without partitions delete in one": Replacement(applied_deletes, "_partition_of", _the_first_spec),

@@ -141,7 +141,7 @@ def _read_values(path: str, columns: Sequence[tuple[int, str]]) -> pa.Table:
                 values = file.read(columns=[".".join(names)]).column(names[0]).combine_chunks()
                 for name in names[1:]:
                     values = pc.struct_field(values, name)
-                lanes[str(place)] = _checked(values.cast(arrow_type_of(stored)), path)
+                lanes[str(place)] = _check_zeros(values.cast(arrow_type_of(stored)), path)
             return pa.table(lanes)
         except (OSError, pa.ArrowException) as error:
             raise InputError(
@@ -159,7 +159,7 @@ def _path_of(tree: FileField, id_: int) -> tuple[str, ...] | None:
     return None
 
 
-def _checked(values: pa.Array, path: str) -> pa.Array:
+def _check_zeros(values: pa.Array, path: str) -> pa.Array:
     """Return the values, if they are the same to Iceberg and to Spark, to which the two zeros are one."""
     if pa.types.is_floating(values.type) and pc.any(pc.equal(values, 0.0)).as_py():
         raise InputError(

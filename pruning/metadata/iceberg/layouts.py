@@ -14,6 +14,8 @@ from pruning.metadata.iceberg.schema_fields import TOP, children, nested_fields
 from pruning.metadata.iceberg.spark_schema import SparkJson, default_metadata, spark_type
 from pruning.metadata.iceberg.table_metadata import Json, TableMetadata
 
+# The beginning of the names that layouts give columns and nested fields that a file lacks.
+ABSENT_PREFIX = "_absent_"
 # Writers change any other name, because Avro does not allow it.
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
@@ -38,7 +40,7 @@ class FileLayouts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaidOutTable:
-    """What is read of the files.
+    """The columns of a table that are read from its files.
 
     Attributes:
         location: The table's location, for errors.
@@ -55,17 +57,20 @@ def has_one_layout(metadata: TableMetadata) -> bool:
     """Tell whether the names of each schema lead to the right columns in all files since format version 2.
 
     Claim     If so, a file's column has the name of a field if and only if it is the field's column, and its
-              type is the field's.
+              type is the field's; and a struct that a file has, has all fields of the table's.
     Premises  Writers name columns by the schema that they know, one of the table's; a name that Avro allows
               is kept. A table with files without field ids has a name mapping, by which these are read.
     Proof     (1) No schema is missing, so that the files' names are names of these.
               (2) Over all schemas, a field has one name and one type, and a name at one place one field.
               (3) The name mapping, if there is one, maps these names to these fields.
+              (4) No struct has got or lost a field.
     Unsound   where Spark compares names without case: names that differ in case alone count as the same one.
               And where a table went back to an earlier schema, and the later one was removed from its
               metadata while files of it were left.
     """
     if not metadata.has_all_schemas:  # (1)
+        return False
+    if _has_late_nested_field(metadata):  # (4)
         return False
     places: dict[tuple[int, str], int] = {}
     fields: dict[int, tuple[int, str, str]] = {}
@@ -82,14 +87,27 @@ def has_one_layout(metadata: TableMetadata) -> bool:
     if metadata.name_mapping is None:
         return True
     current = metadata.schemas[metadata.current_schema_id]
-    return sorted(_mapped(metadata.name_mapping)) == sorted(_expected(current))  # (3)
+    return sorted(_mapping_entries(metadata.name_mapping)) == sorted(_expected(current))  # (3)
 
 
-def _mapped(mapping: Sequence[Json], parent: int = TOP) -> Iterator[tuple[int, int, str]]:
+def _has_late_nested_field(metadata: TableMetadata) -> bool:
+    """Tell whether a struct has got or lost a field, so that layouts should tell which files lack it."""
+    structs: dict[int, set[int]] = {}
+    for schema in metadata.schemas.values():
+        by_parent: dict[int, set[int]] = {}
+        for parent, field in nested_fields(schema):
+            by_parent.setdefault(parent, set()).add(field["id"])
+        for parent, ids in by_parent.items():
+            if parent != TOP and structs.setdefault(parent, ids) != ids:
+                return True
+    return False
+
+
+def _mapping_entries(mapping: Sequence[Json], parent: int = TOP) -> Iterator[tuple[int, int, str]]:
     for entry in mapping:
         id_ = entry.get("field-id", TOP)
         yield from ((parent, id_, name) for name in entry.get("names", ()))
-        yield from _mapped(entry.get("fields", ()), id_)
+        yield from _mapping_entries(entry.get("fields", ()), id_)
 
 
 def _expected(schema: Json) -> Iterator[tuple[int, int, str]]:
@@ -207,7 +225,7 @@ class _LayoutReader:
         return _column(name, type_)
 
     def _absent_name(self, field_id: int) -> str:
-        name = f"_absent_{field_id}"
+        name = f"{ABSENT_PREFIX}{field_id}"
         while name in self.names:
             name += "_"
         return name
@@ -222,8 +240,8 @@ class _LayoutReader:
     def _type(self, field: Json, file_field: FileField) -> SparkJson:
         stored = field["type"]
         if isinstance(stored, str):
-            return self._narrowed(field, file_field)
-        file_children = self._checked(field, file_field)
+            return self._primitive_type(field, file_field)
+        file_children = self._children_in_file(field, file_field)
         if stored["type"] == "struct":
             return {
                 "type": "struct",
@@ -237,7 +255,7 @@ class _LayoutReader:
             return {"type": "array", "elementType": inner[0], "containsNull": True}
         return {"type": "map", "keyType": inner[0], "valueType": inner[1], "valueContainsNull": True}
 
-    def _checked(self, field: Json, file_field: FileField) -> tuple[FileField, ...]:
+    def _children_in_file(self, field: Json, file_field: FileField) -> tuple[FileField, ...]:
         if file_field.type != field["type"]["type"]:
             raise InputError(
                 f"{self.path}: its column {file_field.name!r} is no {field['type']['type']}, as the table's "
@@ -245,7 +263,7 @@ class _LayoutReader:
             )
         return file_field.children
 
-    def _narrowed(self, field: Json, file_field: FileField) -> SparkJson:
+    def _primitive_type(self, field: Json, file_field: FileField) -> SparkJson:
         """Return the file's type where the table's was widened from it, else the table's."""
         type_ = spark_type(field["type"], field["name"], self.table.location)
         if _NARROWER.get(type_) == file_field.type:

@@ -46,7 +46,7 @@ def newest_metadata(path: str) -> str:
         )
     greatest = max(files.values())
     if _HINT in names:
-        greatest = _hinted(path_below(folder, _HINT), set(files.values()), greatest)
+        greatest = _version_by_hint(path_below(folder, _HINT), set(files.values()), greatest)
     newest = sorted(name for name, number in files.items() if number == greatest)
     if len(newest) > 1:
         raise InputError(
@@ -61,7 +61,7 @@ def _number(name: str) -> int | None:
     return None if match is None else int(match["version"] or match["number"])
 
 
-def _hinted(hint: str, numbers: set[int], greatest: int) -> int:
+def _version_by_hint(hint: str, numbers: set[int], greatest: int) -> int:
     """Return the newest version by the hint: the hint may be older than the newest file, and never newer.
 
     Hadoop's catalog takes the hint and then goes on while a file of the next number is there.

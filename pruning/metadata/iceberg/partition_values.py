@@ -66,7 +66,12 @@ class DataPartitions:
         """
         values = [
             next(
-                (part[found.id] for found in self._identities(spec_id, field["id"]) if found.id in part), None
+                (
+                    part[identity.id]
+                    for identity in self._identities(spec_id, field["id"])
+                    if identity.id in part
+                ),
+                None,
             )
             for spec_id, part in self.files.partitions
         ]
@@ -95,12 +100,12 @@ class DataPartitions:
             if partition.source_id in fields
         )
         return tuple(
-            self._transformed(source_id, transform, fields[source_id])
+            self._values_by_transform(source_id, transform, fields[source_id])
             for source_id, transform in transforms
             if source_id is not None
         )
 
-    def _transformed(self, source_id: int, transform: str, stored: str) -> PartitionValues:
+    def _values_by_transform(self, source_id: int, transform: str, stored: str) -> PartitionValues:
         ids = {
             spec_id: partition.id
             for spec_id, spec in self.specs.items()

@@ -20,7 +20,7 @@ from pruning.metadata.iceberg.manifests import (
     manifests_of,
 )
 from pruning.metadata.iceberg.remembered import BoundedMemory
-from pruning.metadata.iceberg.table_metadata import Snapshot
+from pruning.metadata.iceberg.table_metadata import TableSnapshot
 
 _READERS = 8
 
@@ -117,7 +117,7 @@ def _byte_strings_of(values: pa.ChunkedArray) -> ByteStrings:
     return ByteStrings(buffer, ends[:-1], np.diff(ends))
 
 
-def files_of(snapshot: Snapshot | None) -> SnapshotFiles:
+def files_of(snapshot: TableSnapshot | None) -> SnapshotFiles:
     """Return the live files of a snapshot, none of that of a table without any.
 
     Those of a snapshot that was read before are at hand, as its manifest list never changes.
@@ -143,38 +143,38 @@ def _united_files(manifests: Sequence[Manifest]) -> SnapshotFiles:
         parts = tuple(executor.map(columns_of, manifests))
     partition_ids, partitions = _united_partitions(manifests, parts)
     return SnapshotFiles(
-        contents=_joined(part.contents for part in parts),
+        contents=_concatenate(part.contents for part in parts),
         paths=tuple(path for part in parts for path in part.paths),
         formats=tuple(name for part in parts for name in part.formats),
-        spec_ids=_joined(
+        spec_ids=_concatenate(
             np.full(len(part.paths), manifest.spec_id, np.int64)
             for manifest, part in zip(manifests, parts, strict=True)
         ),
         partition_ids=partition_ids,
         partitions=partitions,
-        row_counts=_joined(part.row_counts for part in parts),
-        byte_counts=_joined(part.byte_counts for part in parts),
-        sequence_numbers=_joined(
-            _inherited(part.sequence_numbers, manifest)
+        row_counts=_concatenate(part.row_counts for part in parts),
+        byte_counts=_concatenate(part.byte_counts for part in parts),
+        sequence_numbers=_concatenate(
+            _with_inherited(part.sequence_numbers, manifest)
             for manifest, part in zip(manifests, parts, strict=True)
         ),
-        file_sequence_numbers=_joined(
-            _inherited(part.file_sequence_numbers, manifest)
+        file_sequence_numbers=_concatenate(
+            _with_inherited(part.file_sequence_numbers, manifest)
             for manifest, part in zip(manifests, parts, strict=True)
         ),
         equality_ids=tuple(ids for part in parts for ids in part.equality_ids),
         references=tuple(reference for part in parts for reference in part.references),
-        blob_offsets=_joined(part.blob_offsets for part in parts),
-        blob_sizes=_joined(part.blob_sizes for part in parts),
+        blob_offsets=_concatenate(part.blob_offsets for part in parts),
+        blob_sizes=_concatenate(part.blob_sizes for part in parts),
         parts=parts,
     )
 
 
-def _inherited(numbers: Numbers, manifest: Manifest) -> Numbers:
+def _with_inherited(numbers: Numbers, manifest: Manifest) -> Numbers:
     return np.where(numbers == ABSENT, manifest.sequence_number, numbers)
 
 
-def _joined(arrays: Iterable[Numbers]) -> Numbers:
+def _concatenate(arrays: Iterable[Numbers]) -> Numbers:
     return np.concatenate([np.zeros(0, np.int64), *arrays])
 
 
@@ -193,4 +193,4 @@ def _united_partitions(
                 partitions.append((manifest.spec_id, partition))
             here.append(place)
         numbers.append(np.array(here, np.int64)[part.partition_ids])
-    return _joined(numbers), tuple(partitions)
+    return _concatenate(numbers), tuple(partitions)

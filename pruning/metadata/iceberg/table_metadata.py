@@ -28,7 +28,7 @@ class PartitionField:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class TableSnapshot:
     """A snapshot; the schema is None where its writer did not say."""
 
     id: int
@@ -57,7 +57,7 @@ class TableMetadata:
     current_schema_id: int
     has_all_schemas: bool
     specs: Mapping[int, tuple[PartitionField, ...]]
-    snapshots: Mapping[int, Snapshot]
+    snapshots: Mapping[int, TableSnapshot]
     current_snapshot_id: int | None
     references: Mapping[str, Json]
     log: tuple[tuple[int, int], ...]
@@ -68,7 +68,7 @@ class TableMetadata:
 class OpenedVersion:
     """A snapshot, None for that of a table without any, and the id of the schema that it is read with."""
 
-    snapshot: Snapshot | None
+    snapshot: TableSnapshot | None
     schema_id: int
 
 
@@ -151,10 +151,10 @@ def _source(field: Json) -> int | None:
     return int(sources[0]) if len(sources) == 1 else None
 
 
-def _snapshot(file: str, snapshot: Json) -> Snapshot:
+def _snapshot(file: str, snapshot: Json) -> TableSnapshot:
     if snapshot.get("key-id") is not None:
         raise InputError(f"{file}: the table is encrypted, which cannot be read; decrypt it by rewriting it")
-    return Snapshot(
+    return TableSnapshot(
         id=snapshot["snapshot-id"],
         sequence_number=snapshot.get("sequence-number", 0),
         schema_id=snapshot.get("schema-id"),
@@ -222,7 +222,7 @@ def _own_schema(metadata: TableMetadata, snapshot_id: int) -> OpenedVersion:
     return OpenedVersion(snapshot, schema_id)
 
 
-def _snapshot_of(metadata: TableMetadata, snapshot_id: int) -> Snapshot:
+def _snapshot_of(metadata: TableMetadata, snapshot_id: int) -> TableSnapshot:
     snapshot = metadata.snapshots.get(snapshot_id)
     if snapshot is None:
         kept = ", ".join(map(str, sorted(metadata.snapshots))) or "none"
