@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from pruning.errors import InputError, MissingPackage
@@ -46,7 +47,8 @@ _METRIC_FIELDS = {
 _REMOVED = 2
 # Files with bytes that say how a file is encrypted.
 _ENCRYPTED = "{}: names encrypted files, which cannot be read; rewrite the table without encryption"
-_BYTES_MAX = 256 << 20
+# Compressed; in memory, the columns of a manifest take about six times as much.
+_BYTES_MAX = 64 << 20
 # A manifest list is small, and weighs as much as so many bytes of a manifest.
 _LIST_BYTES = 1 << 14
 # Equal for two partitions of a spec if they are the same to Iceberg.
@@ -68,11 +70,11 @@ class Manifest:
 class MetricColumn:
     """One kind of metric: for each value its entry, its field and the value itself; shape (values,)."""
 
-    entries: Numbers
-    fields: Numbers
+    entries: npt.NDArray[np.int32]
+    fields: npt.NDArray[np.int32]
     values: pa.Array
 
-    def of_field(self, field_id: int) -> tuple[Numbers, pa.Array]:
+    def of_field(self, field_id: int) -> tuple[npt.NDArray[np.int32], pa.Array]:
         """Return the entries that have a value of a field, and these values."""
         places = np.flatnonzero(self.fields == field_id)
         return self.entries[places], self.values.take(pa.array(places))
@@ -264,8 +266,8 @@ class _MetricBuilder:
     def result(self, type_: pa.DataType) -> MetricColumn:
         """Return the values of all maps, in an Arrow type."""
         return MetricColumn(
-            entries=np.repeat(np.arange(len(self._lengths)), self._lengths),
-            fields=np.array(self._fields, np.int64),
+            entries=np.repeat(np.arange(len(self._lengths), dtype=np.int32), self._lengths),
+            fields=np.array(self._fields, np.int32),
             values=pa.array(self._values, type_),
         )
 

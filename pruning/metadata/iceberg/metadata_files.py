@@ -122,7 +122,7 @@ def _content(system: fs.FileSystem, place: str) -> bytes:
 def _attempt(path: str, verb: str, action: Callable[[], _Answer]) -> _Answer:
     try:
         return action()
-    except (OSError, pa.ArrowException, EOFError) as error:
+    except (OSError, UnicodeError, pa.ArrowException, EOFError) as error:
         raise InputError(
             f"{path}: cannot {verb} this file of an Apache Iceberg table ({first_line(error)}); restore it, "
             "or open another version"

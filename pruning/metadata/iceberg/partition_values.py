@@ -64,20 +64,14 @@ class DataPartitions:
         Raises:
             InputError: a value is of another type.
         """
-        values = [
-            next(
-                (
-                    part[identity.id]
-                    for identity in self._identities(spec_id, field["id"])
-                    if identity.id in part
-                ),
-                None,
-            )
-            for spec_id, part in self.files.partitions
-        ]
         try:
+            # Each field of a spec has a value in the partitions of the spec, maybe NULL.
+            values = [
+                next((part[partition.id] for partition in self._identities(spec_id, field["id"])), None)
+                for spec_id, part in self.files.partitions
+            ]
             array = pa.array(values, arrow_type_of(field["type"]))
-        except (pa.ArrowException, TypeError, OverflowError) as error:
+        except (pa.ArrowException, KeyError, TypeError, OverflowError) as error:
             raise InputError(
                 f"{location}: a partition value of the column {field['name']!r} is no {field['type']} "
                 f"({first_line(error)}); restore the table's manifests"

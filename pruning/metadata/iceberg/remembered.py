@@ -31,7 +31,7 @@ class BoundedMemory(Generic[_Content]):
                 return self._contents[key][1]
         content = load()
         with self._lock:
-            if key not in self._contents:
+            if key not in self._contents and weight <= self._weight_max:
                 self._contents[key] = (weight, content)
                 self._weight += weight
             while self._weight > self._weight_max:

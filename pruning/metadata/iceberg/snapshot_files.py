@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,6 @@ from pruning.metadata.footers.thrift_lanes import ABSENT, PADDING, Numbers
 from pruning.metadata.iceberg.manifests import (
     Manifest,
     ManifestColumns,
-    MetricColumn,
     columns_of,
     manifests_of,
 )
@@ -54,47 +51,36 @@ class SnapshotFiles:
     blob_sizes: Numbers
     parts: tuple[ManifestColumns, ...]
 
-    @cached_property
-    def _metrics(self) -> dict[str, MetricColumn]:
-        """The metrics of all files, by their names."""
-        starts = [0, *accumulate(len(part.paths) for part in self.parts)]
-        names = self.parts[0].metrics if self.parts else ()
-        return {
-            name: MetricColumn(
-                entries=np.concatenate(
-                    [
-                        part.metrics[name].entries + start
-                        for part, start in zip(self.parts, starts, strict=False)
-                    ]
-                ),
-                fields=np.concatenate([part.metrics[name].fields for part in self.parts]),
-                values=pa.chunked_array([part.metrics[name].values for part in self.parts]),
-            )
-            for name in names
-        }
+    def _metric(self, name: str, field_id: int) -> tuple[Numbers, list[pa.Array]]:
+        """Return the files that have a metric of a field, and its values in them, an array for each part."""
+        places, values = [], []
+        start = 0
+        for part in self.parts:
+            entries, values_here = part.metrics[name].of_field(field_id)
+            places.append(start + entries.astype(np.int64))
+            values.append(values_here)
+            start += len(part.paths)
+        return _concatenate(places), values
 
     def counts(self, name: str, field_id: int) -> Numbers:
         """Return a field's count of one kind in each file, ABSENT where there is none."""
         numbers = np.full(len(self.paths), ABSENT, np.int64)
-        if name in self._metrics:
-            entries, values = self._metrics[name].of_field(field_id)
-            numbers[entries] = values.to_numpy()
+        places, values = self._metric(name, field_id)
+        numbers[places] = _concatenate(part.to_numpy() for part in values)
         return np.where(numbers < 0, ABSENT, numbers)
 
     def bounds(self, name: str, field_id: int) -> ByteStrings:
         """Return a field's bound of one side in each file."""
         count = len(self.paths)
-        if name not in self._metrics:
-            return byte_strings([None] * count)
-        entries, values = self._metrics[name].of_field(field_id)
+        places, values = self._metric(name, field_id)
         texts = _byte_strings_of(values)
         starts, sizes = np.zeros(count, np.int64), np.full(count, ABSENT, np.int64)
-        starts[entries], sizes[entries] = texts.starts, texts.sizes
+        starts[places], sizes[places] = texts.starts, texts.sizes
         return ByteStrings(texts.buffer, starts, sizes)
 
 
 # Of each, the compressed bytes of its manifests count.
-_BYTES_MAX = 256 << 20
+_BYTES_MAX = 64 << 20
 _SNAPSHOTS: BoundedMemory[SnapshotFiles] = BoundedMemory(_BYTES_MAX)
 
 
@@ -107,9 +93,9 @@ def byte_strings(texts: Iterable[bytes | None]) -> ByteStrings:
     return ByteStrings(buffer, np.cumsum(lengths) - lengths, sizes)
 
 
-def _byte_strings_of(values: pa.ChunkedArray) -> ByteStrings:
-    """Return the byte strings of an Arrow array without NULL."""
-    array = pa.concat_arrays([pa.array([], values.type), *values.chunks])
+def _byte_strings_of(arrays: Sequence[pa.Array]) -> ByteStrings:
+    """Return the byte strings of Arrow arrays without NULL."""
+    array = pa.concat_arrays([pa.array([], pa.binary()), *arrays])
     assert array.offset == 0
     _, offsets, content = array.buffers()
     ends = np.frombuffer(offsets, np.int32, len(array) + 1).astype(np.int64)

@@ -92,12 +92,20 @@ class HandmadeTable:
         """Change the schema from the next commit on."""
         self.schemas.append(list(fields))
 
-    def data(self, rows: Rows, *, spec_id: int = 0, partition: tuple[Any, ...] = ()) -> ListedFile:
-        """Write a data file with the current schema."""
+    def data(
+        self,
+        rows: Rows,
+        *,
+        spec_id: int = 0,
+        partition: tuple[Any, ...] = (),
+        fields: Sequence[Mapping[str, Any]] | None = None,
+    ) -> ListedFile:
+        """Write a data file, with the current schema if there is no other."""
         path = self._new_path("parquet")
-        self._write(path, self.fields, rows)
+        fields = self.fields if fields is None else fields
+        self._write(path, fields, rows)
         bounds, counts = {}, {}
-        for item in self.fields:
+        for item in fields:
             values = [row.get(item["name"]) for row in rows]
             present = [value for value in values if value is not None]
             counts[item["id"]] = (len(values), len(values) - len(present))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from handmade_tables import HandmadeTable, column, vector_bytes
-from version_rows import live_rows
+from version_rows import live_rows, problem_of_blocks
 
 from pruning.errors import InputError
 from pruning.metadata.iceberg.deleted_positions import read_vector
@@ -274,3 +274,43 @@ def test_a_default_is_the_value_in_files_that_lack_the_column(tmp_path: Path) ->
     version = open_iceberg_version(str(table.folder))
     assert sorted(row["late"] or 0 for row in live_rows(version)) == [0, 7, 7]
     assert len(version.layouts) == 2
+
+
+def migrated_table(folder: Path) -> HandmadeTable:
+    """Return a table whose first file lacks the partition column, as files of migrated tables do."""
+    fields = [column(1, "id", "long"), column(2, "s", "string")]
+    table = HandmadeTable(folder, fields, specs=(((2, "identity"),), ()))
+    table.properties["schema.name-mapping.default"] = json.dumps(
+        [{"field-id": 1, "names": ["id"]}, {"field-id": 2, "names": ["s"]}]
+    )
+    table.commit(table.data([{"id": 1}], fields=fields[:1], partition=("a",)))
+    return table
+
+
+def test_a_partition_column_is_read_from_the_manifest(tmp_path: Path) -> None:
+    table = migrated_table(tmp_path / "t")
+    table.commit(table.data([{"id": 2, "s": "b"}], partition=("b",)))
+    version = open_iceberg_version(str(table.folder))
+    assert version.partition_columns == ("s",)
+    assert sorted(row["s"] for row in live_rows(version)) == ["a", "b"]
+    assert problem_of_blocks(version, ("id", "s")) is None
+
+
+def test_a_column_that_only_partitions_have_is_refused(tmp_path: Path) -> None:
+    table = migrated_table(tmp_path / "t")
+    table.commit(table.data([{"id": 2, "s": "b"}], spec_id=1))
+    assert "lacks the partition column 's', which other data files have" in refusal(table)
+
+
+def test_a_position_file_for_a_removed_data_file_deletes_nothing(table: HandmadeTable) -> None:
+    path = table.live[0].path
+    table.commit(table.positions([(path, 0)]), table.data([{"id": 9}]), removed=[path])
+    version = open_iceberg_version(str(table.folder))
+    assert [row["id"] for row in live_rows(version)] == [9]
+    assert not version.deleted_rows.mask.any()
+
+
+@pytest.mark.parametrize("path", ["", 5, None, "a\0b", "\ud800", "nowhere", "s3x://a/b"])
+def test_what_is_no_path_of_a_table_is_refused(path: Any) -> None:
+    with pytest.raises(InputError):
+        open_iceberg_version(path)

@@ -15,6 +15,7 @@ from pyiceberg.types import LongType, StringType
 from version_rows import live_rows, problem_of_blocks
 
 from pruning.errors import InputError
+from pruning.metadata.iceberg.layouts import ABSENT_PREFIX
 from pruning.metadata.iceberg.opening import open_iceberg_version
 from pruning.metadata.versioned.table_version import TableVersion
 
@@ -191,6 +192,8 @@ def test_nested_fields_are_read_by_their_ids(catalog: Any) -> None:
     expected = {"s": {"renamed": 1, "y": "a", "x2": None}, "l": [{"r": 1}], "m": {"k": {"w": 5}}}
     version = open_iceberg_version(folder_of(table))
     assert live_rows(version) == [expected]
+    # The name tells that the file lacks the field.
+    assert f'"{ABSENT_PREFIX}' in version.layouts[0]
     metadata = version.blocks(frozenset({"s"})).to_pylist()
     assert metadata[0]["columns"]["`s`.`renamed`"]["null_count"] == 0
 
