@@ -3,7 +3,6 @@
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -60,10 +59,6 @@ class AppliedDeletes:
         partition = int(self.files.partition_ids[place])
         candidates = (*self.scoped.get(place, ()), *self.partitioned.get(partition, ()))  # (2)
         return [candidate for candidate in candidates if numbers[candidate] >= numbers[place]]  # (1)
-
-    def vector_of(self, place: int) -> int | None:
-        """Return the place of the deletion vector of a data file; None if it has none."""
-        return self.vectors.get(place)
 
 
 def applied_deletes(files: SnapshotFiles, specs: Mapping[int, Sequence[PartitionField]]) -> AppliedDeletes:
@@ -165,7 +160,7 @@ def _under_equality(files: SnapshotFiles, data: Numbers, equality: Sequence[tupl
 
 def deletes_any(applied: AppliedDeletes, delete: int, partition: int) -> bool:
     """Tell whether a file with values applies to a data file."""
-    files: Any = applied.files
+    files = applied.files
     numbers, partitions = files.sequence_numbers[applied.data], files.partition_ids[applied.data]
     is_older = numbers < files.sequence_numbers[delete]
     return bool((is_older if partition == EVERY_PARTITION else is_older & (partitions == partition)).any())

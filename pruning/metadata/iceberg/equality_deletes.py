@@ -13,7 +13,7 @@ from pruning.metadata.iceberg.applied_deletes import AppliedDeletes, deletes_any
 from pruning.metadata.iceberg.file_trees import FileField, tree_of_schema
 from pruning.metadata.iceberg.metadata_files import first_line, open_location
 from pruning.metadata.iceberg.remembered import BoundedMemory
-from pruning.metadata.iceberg.table_metadata import Json
+from pruning.metadata.iceberg.schema_fields import Json
 from pruning.metadata.versioned.table_version import PARTITION, SEQUENCE, EqualityDeletes
 
 _READERS = 8

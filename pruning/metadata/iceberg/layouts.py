@@ -10,9 +10,9 @@ import numpy as np
 from pruning.errors import InputError
 from pruning.metadata.footers.thrift_lanes import Mask, Numbers
 from pruning.metadata.iceberg.file_trees import FileField, file_trees, with_mapped_ids
-from pruning.metadata.iceberg.schema_fields import TOP, children, nested_fields
+from pruning.metadata.iceberg.schema_fields import TOP, Json, children, mapping_entries, nested_fields
 from pruning.metadata.iceberg.spark_schema import SparkJson, default_metadata, spark_type
-from pruning.metadata.iceberg.table_metadata import Json, TableMetadata
+from pruning.metadata.iceberg.table_metadata import TableMetadata
 
 # The beginning of the names that layouts give columns and nested fields that a file lacks.
 ABSENT_PREFIX = "_absent_"
@@ -87,7 +87,7 @@ def has_one_layout(metadata: TableMetadata) -> bool:
     if metadata.name_mapping is None:
         return True
     current = metadata.schemas[metadata.current_schema_id]
-    return sorted(_mapping_entries(metadata.name_mapping)) == sorted(_expected(current))  # (3)
+    return sorted(mapping_entries(metadata.name_mapping)) == sorted(_expected(current))  # (3)
 
 
 def _has_late_nested_field(metadata: TableMetadata) -> bool:
@@ -101,13 +101,6 @@ def _has_late_nested_field(metadata: TableMetadata) -> bool:
             if parent != TOP and structs.setdefault(parent, ids) != ids:
                 return True
     return False
-
-
-def _mapping_entries(mapping: Sequence[Json], parent: int = TOP) -> Iterator[tuple[int, int, str]]:
-    for entry in mapping:
-        id_ = entry.get("field-id", TOP)
-        yield from ((parent, id_, name) for name in entry.get("names", ()))
-        yield from _mapping_entries(entry.get("fields", ()), id_)
 
 
 def _expected(schema: Json) -> Iterator[tuple[int, int, str]]:

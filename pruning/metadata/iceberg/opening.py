@@ -19,11 +19,10 @@ from pruning.metadata.iceberg.layouts import FileLayouts, LaidOutTable, file_lay
 from pruning.metadata.iceberg.manifests import require_pyiceberg
 from pruning.metadata.iceberg.partition_values import DataPartitions
 from pruning.metadata.iceberg.planned_files import FieldMetrics, PlannedFiles
-from pruning.metadata.iceberg.schema_fields import nested_fields
-from pruning.metadata.iceberg.snapshot_files import files_of
+from pruning.metadata.iceberg.schema_fields import Json, nested_fields
+from pruning.metadata.iceberg.snapshot_files import SnapshotFiles, files_of
 from pruning.metadata.iceberg.spark_schema import spark_field
 from pruning.metadata.iceberg.table_metadata import (
-    Json,
     TableMetadata,
     choose_version,
     read_table_metadata,
@@ -56,6 +55,7 @@ def open_iceberg_version(
     schema = metadata.schemas[opened.schema_id]
     columns = [spark_field(field, field["name"], metadata.location) for field in schema["fields"]]
     files = files_of(opened.snapshot)
+    _check_specs(files, metadata)
     applied = applied_deletes(files, metadata.specs)
     _check_files(applied)
     partitions = DataPartitions(files, applied.data, metadata.specs)
@@ -96,6 +96,15 @@ def _check_arguments(path: Any, version: Any, timestamp_us: Any) -> None:
         )
     if not (timestamp_us is None or (isinstance(timestamp_us, int) and not isinstance(timestamp_us, bool))):
         raise InputError(f"timestamp_us: {timestamp_us!r} is no number of microseconds since 1970; give one")
+
+
+def _check_specs(files: SnapshotFiles, metadata: TableMetadata) -> None:
+    unknown = set(files.spec_ids.tolist()) - metadata.specs.keys()
+    if unknown:
+        raise InputError(
+            f"{metadata.file}: lacks the partition spec {min(unknown)}, which files of the table have; "
+            "restore it, or open another version"
+        )
 
 
 def _check_files(applied: AppliedDeletes) -> None:
@@ -215,7 +224,7 @@ def live_counts(applied: AppliedDeletes) -> Numbers:
     live: Numbers = np.where(rows < 0, ABSENT, rows)  # (1)
     if applied.vectors or applied.scoped or applied.partitioned:
         for lane, place in enumerate(data.tolist()):
-            vector = applied.vector_of(place)
+            vector = applied.vectors.get(place)
             if vector is not None:
                 left = rows[lane] - files.row_counts[vector]
                 live[lane] = left if 0 <= left <= rows[lane] else ABSENT  # (2)

@@ -15,8 +15,9 @@ from pruning.metadata.footers.thrift_lanes import Mask, Numbers
 from pruning.metadata.iceberg.equality_deletes import arrow_type_of
 from pruning.metadata.iceberg.metadata_files import first_line
 from pruning.metadata.iceberg.planned_files import PartitionValues
+from pruning.metadata.iceberg.schema_fields import Json
 from pruning.metadata.iceberg.snapshot_files import SnapshotFiles, byte_strings
-from pruning.metadata.iceberg.table_metadata import Json, PartitionField
+from pruning.metadata.iceberg.table_metadata import PartitionField
 
 _IDENTITY = "identity"
 _INT_RANGE = range(-(1 << 31), 1 << 31)

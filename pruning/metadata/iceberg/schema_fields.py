@@ -1,9 +1,10 @@
 """The fields of a schema on each level, by the JSON of Iceberg's specification."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
-from pruning.metadata.iceberg.table_metadata import Json
-
+# A schema, a field or an entry of a name mapping in the JSON of Iceberg's specification.
+Json: TypeAlias = Mapping[str, Any]
 # The parent of the top-level fields.
 TOP = -1
 
@@ -31,3 +32,17 @@ def children(type_: Json) -> Sequence[Json]:
             )
         case _:
             return ()
+
+
+def mapping_entries(mapping: Sequence[Json], parent: int = TOP) -> Iterator[tuple[int, int, str]]:
+    """Yield the names of a name mapping with the ids of their fields, after those of the fields' parents."""
+    for entry in mapping:
+        id_ = entry.get("field-id", TOP)
+        yield from ((parent, id_, name) for name in entry.get("names", ()))
+        yield from mapping_entries(entry.get("fields", ()), id_)
+
+
+def is_whole(schema: Json) -> bool:
+    """Tell whether each field on each level has an id, a name and a type."""
+    keys = ("id", "name", "type")
+    return all(all(key in field for key in keys) for _, field in nested_fields(schema))

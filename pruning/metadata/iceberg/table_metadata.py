@@ -3,13 +3,11 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from pruning.errors import InputError
 from pruning.metadata.iceberg.metadata_files import first_line, newest_metadata, read_metadata
-
-# A schema, field or partition field in the JSON of Iceberg's specification.
-Json: TypeAlias = Mapping[str, Any]
+from pruning.metadata.iceberg.schema_fields import Json, is_whole, mapping_entries
 
 FORMAT_VERSION_MAX = 3
 _MAIN = "main"
@@ -37,6 +35,14 @@ class TableSnapshot:
     manifest_list: str
 
 
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A branch or a tag, and the snapshot that it names."""
+
+    snapshot_id: int
+    is_branch: bool
+
+
 @dataclass(frozen=True, kw_only=True)
 class TableMetadata:
     """The content of one metadata file.
@@ -48,6 +54,8 @@ class TableMetadata:
         has_all_schemas: True if no schema that the table has had since format version 2 is missing.
         specs: The fields of each partition spec, by its id.
         snapshots: By their ids.
+        references: Branches and tags by their names.
+        log: The times, ms since 1970, from which snapshots were the current one, oldest first, with their ids.
         name_mapping: The names of columns in files without field ids; None if there is no mapping.
     """
 
@@ -59,7 +67,7 @@ class TableMetadata:
     specs: Mapping[int, tuple[PartitionField, ...]]
     snapshots: Mapping[int, TableSnapshot]
     current_snapshot_id: int | None
-    references: Mapping[str, Json]
+    references: Mapping[str, Reference]
     log: tuple[tuple[int, int], ...]
     name_mapping: tuple[Json, ...] | None
 
@@ -115,7 +123,12 @@ def _metadata(file: str, document: Json) -> TableMetadata:
     snapshots = [_snapshot(file, snapshot) for snapshot in document.get("snapshots") or ()]
     current = document.get("current-snapshot-id")
     mapping = (document.get("properties") or {}).get(_NAME_MAPPING)
-    schemas[current_schema_id]["fields"]
+    if current_schema_id not in schemas or not all(map(is_whole, schemas.values())):
+        raise ValueError("a schema is missing, or lacks a part")
+    names = () if mapping is None else tuple(json.loads(mapping))
+    for _, id_, name in mapping_entries(names):
+        if not (isinstance(id_, int) and isinstance(name, str)):
+            raise ValueError("the name mapping is no such mapping")
     return TableMetadata(
         file=file,
         location=document["location"],
@@ -125,11 +138,14 @@ def _metadata(file: str, document: Json) -> TableMetadata:
         specs=specs,
         snapshots={snapshot.id: snapshot for snapshot in snapshots},
         current_snapshot_id=None if current in (None, -1) else current,
-        references=document.get("refs") or {},
+        references={
+            name: Reference(reference["snapshot-id"], reference["type"] == "branch")
+            for name, reference in (document.get("refs") or {}).items()
+        },
         log=tuple(
             (entry["timestamp-ms"], entry["snapshot-id"]) for entry in document.get("snapshot-log") or ()
         ),
-        name_mapping=None if mapping is None else tuple(json.loads(mapping)),
+        name_mapping=None if mapping is None else names,
     )
 
 
@@ -196,9 +212,9 @@ def choose_version(
             raise InputError(
                 f"{metadata.location}: has no branch or tag {version!r}; its branches and tags are: {names}"
             )
-        if reference["type"] == "branch":
-            return OpenedVersion(_snapshot_of(metadata, reference["snapshot-id"]), metadata.current_schema_id)
-        return _own_schema(metadata, reference["snapshot-id"])
+        if reference.is_branch:
+            return OpenedVersion(_snapshot_of(metadata, reference.snapshot_id), metadata.current_schema_id)
+        return _own_schema(metadata, reference.snapshot_id)
     return _own_schema(metadata, int(version))
 
 

@@ -49,6 +49,13 @@ CHANGES: list[tuple[dict[str, Any], str]] = [
     ({"location": None, "schemas": 5}, "no valid metadata"),
     ({"schemas": [], "current-schema-id": 0}, "no valid metadata"),
     ({"current-schema-id": 7}, "no valid metadata"),
+    ({"schemas": [{"type": "struct", "schema-id": 0, "fields": [{"id": 1}]}]}, "no valid metadata"),
+    ({"properties": {"schema.name-mapping.default": "[5]"}}, "no valid metadata"),
+    ({"properties": {"schema.name-mapping.default": '[{"names": [1]}]'}}, "no valid metadata"),
+    ({"partition-specs": [{"spec-id": 3, "fields": []}]}, "lacks the partition spec 0"),
+    ({"partition-specs": [{"spec-id": 0, "fields": [{}]}]}, "no valid metadata"),
+    ({"refs": 5}, "no valid metadata"),
+    ({"snapshot-log": [{}]}, "no valid metadata"),
     ({"current-snapshot-id": 5}, "has no snapshot 5"),
     ({"snapshots": [{"snapshot-id": 1001, "manifests": []}]}, "has no manifest list"),
     (
@@ -59,7 +66,9 @@ CHANGES: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "reason"), CHANGES, ids=[reason for _, reason in CHANGES])
+@pytest.mark.parametrize(
+    ("changes", "reason"), CHANGES, ids=lambda value: value if isinstance(value, str) else " "
+)
 def test_metadata_that_cannot_be_used_is_refused(
     table: HandmadeTable, changes: dict[str, Any], reason: str
 ) -> None:

@@ -174,6 +174,19 @@ def test_the_path_of_a_metadata_file_opens_its_version(catalog: Any) -> None:
     assert len(live_rows(open_iceberg_version(table.metadata_location))) == 6
 
 
+def test_footers_are_read_where_a_schema_is_missing(catalog: Any) -> None:
+    """Expired schemas may be removed from the metadata, and with them the earlier names of columns."""
+    table = catalog.create_table("d.t", NUMBERS.schema)
+    table.append(NUMBERS)
+    with table.update_schema() as update:
+        update.rename_column("id", "number")
+    path = Path(table.metadata_location.removeprefix("file://"))
+    document = json.loads(path.read_text())
+    document["schemas"] = [schema for schema in document["schemas"] if schema["schema-id"] == 1]
+    path.write_text(json.dumps(document))
+    assert sorted(row["number"] for row in live_rows(open_iceberg_version(str(path)))) == [1, 2, 3]
+
+
 def test_nested_fields_are_read_by_their_ids(catalog: Any) -> None:
     rows = pa.table(
         {
