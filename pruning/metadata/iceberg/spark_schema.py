@@ -47,14 +47,14 @@ def spark_type(stored: Any, column: str, table: str) -> SparkJson:
                 return {
                     "type": "array",
                     "elementType": spark_type(stored["element"], column, table),
-                    "containsNull": not stored["element-required"],
+                    "containsNull": not stored.get("element-required", False),
                 }
             case "map":
                 return {
                     "type": "map",
                     "keyType": spark_type(stored["key"], column, table),
                     "valueType": spark_type(stored["value"], column, table),
-                    "valueContainsNull": not stored["value-required"],
+                    "valueContainsNull": not stored.get("value-required", False),
                 }
     text = stored if isinstance(stored, str) else str(stored)
     match = _DECIMAL.fullmatch(text)
@@ -77,7 +77,7 @@ def spark_field(field: Mapping[str, Any], column: str, table: str) -> SparkJson:
     return {
         "name": field["name"],
         "type": spark_type(field["type"], column, table),
-        "nullable": not field["required"],
+        "nullable": not field.get("required", False),
         "metadata": metadata,
     }
 

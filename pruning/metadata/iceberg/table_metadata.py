@@ -55,7 +55,7 @@ class TableMetadata:
         specs: The fields of each partition spec, by its id.
         snapshots: By their ids.
         references: Branches and tags by their names.
-        log: The times, ms since 1970, from which snapshots were the current one, oldest first, with their ids.
+        log: The times from which snapshots were the current one, ms since 1970, oldest first, with their ids.
         name_mapping: The names of columns in files without field ids; None if there is no mapping.
     """
 
