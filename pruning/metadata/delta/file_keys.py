@@ -36,5 +36,10 @@ def may_share(paths: frozenset[str], others: frozenset[str]) -> str | None:
     return None
 
 
+def is_absolute(key: str) -> bool:
+    """Tell whether a name from `file_key` is no path below the table's directory."""
+    return _ABSOLUTE.match(key) is not None
+
+
 def _absolute(paths: frozenset[str]) -> list[str]:
-    return [path for path in paths if _ABSOLUTE.match(path)]
+    return [path for path in paths if is_absolute(path)]

@@ -1,0 +1,162 @@
+"""The rows that a statement changes in a version of a table, and the new files that Spark writes of them."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import fs
+from pyroaring import BitMap
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.functions import col
+from pyspark.sql.types import StructType
+
+from pruning.expressions.names import quoted_name
+from pruning.metadata.files.locations import locate
+from pruning.metadata.footers.thrift_lanes import Mask
+from pruning.metadata.versioned.table_version import DeletedRows, TableVersion
+from pruning.spark.versioned.frames import version_frame
+from pruning.spark.versioned.layouts import hadoop_path
+from pruning.spark.versioned.schemas import field_json
+
+# The columns that tell the place of a row: that of its file among the version's, and its own in the file. No
+# column of a table has such a name.
+PLACE, POSITION = "`place", "`position"
+# The column that numbers the groups of rows that are written to files of their own.
+GROUP = "skipproof-group"
+_FILE = re.compile(rf".*/{GROUP}=(\d+)/[^/]*\.parquet")
+_WITHOUT_MARKER = {"mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenFile:
+    """A Parquet file that Spark has written.
+
+    Attributes:
+        path: Its path or URI.
+        group: The number of the group whose rows it has.
+    """
+
+    path: str
+    group: int
+
+
+@dataclass(frozen=True)
+class _DeletedRowsOfPart:
+    """The deleted rows of some of a version's files."""
+
+    whole: DeletedRows
+    places: np.ndarray
+
+    @property
+    def mask(self) -> Mask:
+        mask: Mask = self.whole.mask[self.places]
+        return mask
+
+    def positions(self, places: Sequence[int]) -> list[BitMap]:
+        return self.whole.positions(self.places[list(places)].tolist())
+
+
+def column(name: str) -> Column:
+    """Return a column by its exact name."""
+    return col(quoted_name(name))
+
+
+def rows_at(spark: SparkSession, version: TableVersion, places: Sequence[int]) -> DataFrame:
+    """Return the live rows of some files, with the table's columns and then `PLACE` and `POSITION`.
+
+    Args:
+        spark: The session.
+        version: The version.
+        places: The places of the files among the version's, at least one.
+    """
+    chosen = np.array(places)
+    layouts = version.files.layouts[chosen]
+    frames = [_rows_of_part(spark, version, chosen[layouts == layout]) for layout in np.unique(layouts)]
+    united = frames[0]
+    for frame in frames[1:]:
+        united = united.union(frame)
+    return united
+
+
+def _rows_of_part(spark: SparkSession, version: TableVersion, places: np.ndarray) -> DataFrame:
+    """Return the rows of files with one layout, since Spark loses positions in unions of several."""
+    files = version.files
+    schema = json.loads(version.schema)
+    schema["fields"].append(field_json(PLACE, "integer"))
+    values = files.partition_values.take(pa.array(places))
+    part = replace(
+        version,
+        schema=json.dumps(schema),
+        partition_columns=(*version.partition_columns, PLACE),
+        files=replace(
+            files,
+            paths=tuple(files.paths[place] for place in places.tolist()),
+            byte_counts=files.byte_counts[places],
+            modified_ms=files.modified_ms[places],
+            layouts=files.layouts[places],
+            partition_values=values.append_column(PLACE, pa.array(places, pa.int32())),
+            sequence_numbers=files.sequence_numbers[places],
+            partition_ids=files.partition_ids[places],
+        ),
+        deleted_rows=_DeletedRowsOfPart(version.deleted_rows, places),
+    )
+    frame = version_frame(spark, part)
+    return frame.select(*map(column, frame.columns), col("_metadata.row_index").alias(POSITION))
+
+
+def matching_positions(rows: DataFrame, condition: Column) -> dict[int, BitMap]:
+    """Return the positions of the rows that satisfy a condition, by the places of their files.
+
+    Args:
+        rows: Rows of `rows_at`.
+        condition: The condition; rows on which it is NULL do not satisfy it.
+    """
+    matching = rows.where(condition).select(column(PLACE), column(POSITION))
+    positions: dict[int, BitMap] = {}
+    for batch in matching._collect_as_arrow():
+        places, in_files = (lanes.to_numpy() for lanes in batch.columns)
+        for place in np.unique(places).tolist():
+            bitmap = BitMap(in_files[places == place].astype(np.uint32))
+            positions[place] = positions.get(place, BitMap()) | bitmap
+    return positions
+
+
+def matching_counts(rows: DataFrame, condition: Column) -> dict[int, int]:
+    """Return the numbers of rows that satisfy a condition, by the places of their files, without 0."""
+    return {row[0]: row[1] for row in rows.where(condition).groupBy(column(PLACE)).count().collect()}
+
+
+def write_rows(rows: DataFrame, fields: str, directory: str) -> list[WrittenFile]:
+    """Write rows to Parquet files, one or more for each group, in the order of `PLACE` and `POSITION`.
+
+    Args:
+        rows: The columns that `fields` describes, in its order and by the table's names; then `PLACE`,
+            `POSITION` and `GROUP`.
+        fields: The columns in the files, a `StructType` of Spark as JSON.
+        directory: The path or URI of a directory that is not there yet.
+    Raises:
+        PySparkException: Spark could not write the files, or compute the rows.
+    """
+    target = StructType.fromJson(json.loads(fields)).fields
+    names = [f"`{number}" for number in range(len(target))]
+    numbered = rows.toDF(*names, PLACE, POSITION, GROUP)
+    columns = [
+        column(name).cast(field.dataType).alias(field.name, metadata=field.metadata)
+        for name, field in zip(names, target, strict=True)
+    ]
+    placed = numbered.repartition(column(GROUP)).sortWithinPartitions(
+        column(GROUP), column(PLACE), column(POSITION)
+    )
+    writer = placed.select(*columns, column(GROUP)).write
+    writer.options(**_WITHOUT_MARKER).partitionBy(GROUP).parquet(hadoop_path(directory))
+    system, root = locate(directory)
+    selector = fs.FileSelector(root, recursive=True)
+    matches = [_FILE.fullmatch(info.path) for info in system.get_file_info(selector)]
+    return [
+        WrittenFile(path=f"{directory}{match[0][len(root) :]}", group=int(match[1]))
+        for match in matches
+        if match is not None
+    ]

@@ -1,0 +1,181 @@
+"""Tables of Delta Lake as targets of statements."""
+
+import json
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from pyspark.sql import SparkSession
+
+from pruning.dml.changed_rows import WrittenFile
+from pruning.dml.conditions import may_match
+from pruning.dml.targets import Mode, Statement, StatementConflict, TableChange
+from pruning.metadata.delta.changed_files import delete_rows, describe_file, remove_files
+from pruning.metadata.delta.commits import DeltaCommit, predicate_parameter
+from pruning.metadata.delta.committing import commit_changes
+from pruning.metadata.delta.conflicts import CommitConflict, TableReads
+from pruning.metadata.delta.created_files import root_of
+from pruning.metadata.delta.file_keys import file_key, is_absolute
+from pruning.metadata.delta.file_statistics import partition_text
+from pruning.metadata.delta.log_actions import AddedFile
+from pruning.metadata.delta.opening import open_delta_version
+from pruning.metadata.delta.statistics_columns import column_ids, partition_names
+from pruning.metadata.delta.table_state import TableState, read_state
+from pruning.metadata.delta.writer_protocol import (
+    RowChange,
+    check_writable,
+    row_conditions,
+    with_deletion_vectors,
+)
+from pruning.metadata.files.locations import relative_to
+from pruning.metadata.versioned.commits import READ_PREDICATE, READ_VERSION
+from pruning.metadata.versioned.table_version import TableVersion
+from pruning.spark.versioned.schemas import fields_of
+
+_VECTORS = "delta.enableDeletionVectors"
+_FIELD_ID = "parquet.field.id"
+_CHANGES = {
+    Statement.DELETE: RowChange.DELETE,
+    Statement.UPDATE: RowChange.UPDATE,
+    Statement.MERGE: RowChange.DELETE | RowChange.UPDATE | RowChange.INSERT,
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DeltaTarget:
+    """A table of Delta Lake at its newest version.
+
+    Attributes:
+        version: The version, as it is read.
+        state: The version, as it is written.
+    """
+
+    root: str
+    zone: str
+    version: TableVersion
+    state: TableState
+
+    @classmethod
+    def open(cls, spark: SparkSession, path: str) -> "DeltaTarget":
+        """Open the newest version of a table.
+
+        Raises:
+            InputError: the table cannot be read, or its file system cannot be written safely.
+        """
+        zone = spark.conf.get("spark.sql.session.timeZone")
+        version = open_delta_version(path, zone=zone)
+        root = root_of(path)
+        assert version.version is not None
+        return cls(root=root, zone=zone, version=version, state=read_state(root, version.version))
+
+    @cached_property
+    def file_fields(self) -> str:
+        """The columns in new files, a `StructType` of Spark as JSON."""
+        ids = column_ids(self.state.metadata)
+        fields = list(fields_of(self.version.layouts[0]).values())
+        for field in fields:
+            field["metadata"] = {_FIELD_ID: ids[field["name"]]} if field["name"] in ids else {}
+        return json.dumps({"type": "struct", "fields": fields})
+
+    @cached_property
+    def file_columns(self) -> tuple[str, ...]:
+        """The table's columns that are no partition columns."""
+        return tuple(
+            name for name in fields_of(self.version.schema) if name not in self.version.partition_columns
+        )
+
+    @property
+    def partition_sources(self) -> tuple[str, ...]:
+        """The partition columns."""
+        return self.version.partition_columns
+
+    @cached_property
+    def row_conditions(self) -> tuple[str, ...]:
+        """The conditions in Spark SQL that must be TRUE on each new row."""
+        return row_conditions(self.root, self.state.metadata)
+
+    def default_mode(self, statement: Statement) -> Mode:
+        """Return merge on read if the table's property asks for deletion vectors, else copy on write."""
+        enabled = self.state.metadata.properties.get(_VECTORS, "false").strip().lower() == "true"
+        return Mode.MERGE_ON_READ if enabled else Mode.COPY_ON_WRITE
+
+    def check(self, statement: Statement, mode: Mode) -> None:
+        """Refuse a statement that the table's protocol or properties do not allow."""
+        protocol, metadata = self.state.protocol, self.state.metadata
+        checked = frozenset() if statement is Statement.DELETE else frozenset(self.row_conditions)
+        check_writable(self.root, protocol, metadata, _CHANGES[statement], checked=checked)
+        if mode is Mode.MERGE_ON_READ:
+            with_deletion_vectors(self.root, protocol, metadata)
+
+    def new_directory(self) -> str:
+        """Return the path of a new directory below the table's."""
+        return f"{self.root}/skipproof-{uuid.uuid4().hex}"
+
+    def commit(self, spark: SparkSession, change: TableChange) -> int:
+        """Commit a change as the table's next version."""
+        state = self.state
+        rows = [(self._file(place), positions) for place, positions in sorted(change.deleted.items())]
+        rest = delete_rows(self.root, rows, state.protocol, state.metadata) if rows else None
+        removed = remove_files([self._file(place) for place in change.removed])
+        added = tuple(self._added_file(file, change) for file in change.written)
+        commit = DeltaCommit(
+            operation=change.statement.value,
+            change=_CHANGES[change.statement],
+            read_version=state.version,
+            parameters={"predicate": predicate_parameter(change.condition)},
+            properties={READ_VERSION: state.version, READ_PREDICATE: change.condition},
+            added=(*added, *(rest.added if rest else ())),
+            removed=(*removed, *(rest.removed if rest else ())),
+            protocol=rest.protocol if rest else None,
+            checked_conditions=frozenset(self.row_conditions) if added else frozenset(),
+        )
+        reads = TableReads(
+            version=state.version,
+            protocol=state.protocol,
+            metadata=state.metadata,
+            whole_table=False,
+            files=frozenset(self._file(place).path for place in change.read),
+            may_match=lambda files: self._may_match(spark, files, change.condition),
+        )
+        try:
+            return commit_changes(self.root, commit, reads)
+        except CommitConflict as conflict:
+            raise StatementConflict(str(conflict)) from conflict
+
+    @cached_property
+    def _keys(self) -> dict[str, str]:
+        """The keys of the state's files, by their paths in the version."""
+        return {self._path(file): key for key, file in self.state.files.items()}
+
+    def _file(self, place: int) -> AddedFile:
+        return self.state.files[self._keys[self.version.files.paths[place]]]
+
+    def _added_file(self, file: WrittenFile, change: TableChange) -> AddedFile:
+        """Return the action that adds a file which Spark has written."""
+        partition = change.partitions[file.group]
+        names = partition_names(self.state.metadata)
+        if isinstance(partition, int):
+            texts = self._file(partition).partition_values
+            values = {name: texts[physical] for name, physical in names.items()}
+        else:
+            values = {name: partition_text(partition[name]) for name in names}
+        relative = relative_to(self.root, file.path)
+        assert relative is not None
+        return describe_file(self.root, relative, self.state.metadata, values)
+
+    def _may_match(self, spark: SparkSession, files: Sequence[AddedFile], condition: str) -> bool:
+        """Tell whether files that other writers have added may have rows that satisfy a condition.
+
+        A file that the newest version has no longer is taken for one that may.
+        """
+        newest = open_delta_version(self.version.location, zone=self.zone)
+        places = {path: place for place, path in enumerate(newest.files.paths)}
+        paths = [self._path(file) for file in files]
+        if not places.keys() >= set(paths):
+            return True
+        return may_match(spark, newest, [places[path] for path in paths], condition)
+
+    def _path(self, file: AddedFile) -> str:
+        key = file_key(file.path)
+        return key.removeprefix("file:") if is_absolute(key) else f"{self.version.location}/{key}"

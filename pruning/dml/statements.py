@@ -1,0 +1,147 @@
+"""Statements that change tables of Delta Lake and Apache Iceberg: DELETE and UPDATE ([P] 7).
+
+Files in which no row can match are not opened, and files in which every row matches leave the table unread.
+Of the others, either new files take their places, or the positions of the rows that leave them are written.
+One commit makes a statement visible, or nothing does.
+"""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from pruning.arguments import check_choice, check_text, describe_value
+from pruning.dml.conditions import blocks_for
+from pruning.dml.delta_targets import DeltaTarget
+from pruning.dml.plans import plan_delete, plan_update
+from pruning.dml.running import StatementResult, StatementRun
+from pruning.dml.targets import Mode, Statement, Target
+from pruning.errors import InputError
+from pruning.spark.versioned.schemas import fields_of
+
+__all__ = ["Mode", "StatementResult", "delete", "update"]
+
+
+def delete(
+    spark: SparkSession, table: str | os.PathLike[str] | Any, where: str, *, mode: Mode | None = None
+) -> StatementResult:
+    """Delete rows of a table.
+
+    Args:
+        spark: The session.
+        table: The directory of a table of Delta Lake, or of an Iceberg table without a catalog; or the
+            table that PyIceberg loads from a catalog.
+        where: The condition on the rows, in Spark SQL.
+        mode: The way in which rows leave a file of which other rows stay; None is as the table's
+            properties say.
+    Raises:
+        InputError: an argument is of another type; there is no such table, or the condition cannot be used;
+            the table does not allow it; or another writer has changed what the statement has read. The table
+            has not changed then.
+    Example:
+        >>> import pruning.dml, pyarrow as pa, tempfile
+        >>> from deltalake import write_deltalake
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> for x in range(3):
+        ...     write_deltalake(folder.name, pa.table({"x": [x]}), mode="append")
+        >>> result = pruning.dml.delete(spark, folder.name, "x < 2")
+        >>> result.version, len(result.removed_files), len(result.added_files)
+        (3, 2, 0)
+    """
+    return _run(spark, table, Statement.DELETE, where, mode, {})
+
+
+def update(
+    spark: SparkSession,
+    table: str | os.PathLike[str] | Any,
+    assignments: Mapping[str, str],
+    where: str = "true",
+    *,
+    mode: Mode | None = None,
+) -> StatementResult:
+    """Give columns new values in some rows of a table.
+
+    Args:
+        spark: The session.
+        table: As for `delete`.
+        assignments: For each column, an expression in Spark SQL over the row before the statement. Its type is
+            cast to the column's as in an INSERT: a value that does not fit is an error.
+        where: The condition on the rows, in Spark SQL.
+        mode: As for `delete`.
+    Raises:
+        InputError: as `delete`; or a column is not in the table, or is given twice in another letter case.
+    Example:
+        >>> import pruning.dml, pyarrow as pa, tempfile
+        >>> from deltalake import write_deltalake
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> write_deltalake(folder.name, pa.table({"x": [1, 2], "y": [10, 20]}))
+        >>> result = pruning.dml.update(spark, folder.name, {"y": "y + x"}, "x = 2")
+        >>> sorted(pruning.table(spark, folder.name).collect())
+        [Row(x=1, y=10), Row(x=2, y=22)]
+    """
+    if not isinstance(assignments, Mapping) or not assignments:
+        raise InputError(f"The assignments are {describe_value(assignments)}; give expressions by columns")
+    return _run(spark, table, Statement.UPDATE, where, mode, assignments)
+
+
+def _run(
+    spark: SparkSession,
+    table: Any,
+    statement: Statement,
+    where: str,
+    mode: Mode | None,
+    assignments: Mapping[str, str],
+) -> StatementResult:
+    """Check a statement against its table, plan it, and execute it."""
+    check_text("where", where)
+    if mode is not None:
+        check_choice("mode", mode, Mode)
+    target = _open_target(spark, table)
+    mode = target.default_mode(statement) if mode is None else mode
+    target.check(statement, mode)
+    blocks = blocks_for(spark, target.version, [where])
+    plan = (plan_delete if statement is Statement.DELETE else plan_update)(where, blocks)
+    run = StatementRun(
+        spark=spark,
+        target=target,
+        statement=statement,
+        condition=where,
+        mode=mode,
+        plan=plan,
+        assignments=_checked_assignments(spark, target, assignments),
+    )
+    return run.execute()
+
+
+def _open_target(spark: Any, table: Any) -> Target:
+    if not isinstance(spark, SparkSession) or not hasattr(spark, "_jsparkSession"):
+        raise InputError(
+            f"A {type(spark).__name__} was given where a Spark session of this process is needed."
+        )
+    if isinstance(table, str | os.PathLike):
+        return DeltaTarget.open(spark, os.fspath(table))
+    raise InputError(f"The table is {describe_value(table)}; name its directory")
+
+
+def _checked_assignments(
+    spark: SparkSession, target: Target, assignments: Mapping[str, str]
+) -> dict[str, str]:
+    """Return assignments by the table's own names of columns.
+
+    Raises:
+        InputError: a name is of no column, or two are of the same; or an expression is no text.
+    """
+    is_case_sensitive = spark.conf.get("spark.sql.caseSensitive") == "true"
+    columns = {name if is_case_sensitive else name.lower(): name for name in fields_of(target.version.schema)}
+    checked: dict[str, str] = {}
+    for name, expression in assignments.items():
+        check_text("The name of a column", name)
+        check_text(f"The new value of {name}", expression)
+        known_name = columns.get(name if is_case_sensitive else name.lower())
+        if known_name is None:
+            raise InputError(f"{target.version.location}: has no column {name}; it has {', '.join(columns)}")
+        if known_name in checked:
+            raise InputError(f"The column {known_name} is given two new values; give it one")
+        checked[known_name] = expression
+    return checked

@@ -1,0 +1,101 @@
+"""Tables that statements change: the version that is read, and the commit of what changes."""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from pyroaring import BitMap
+from pyspark.sql import SparkSession
+
+from pruning.dml.changed_rows import WrittenFile
+from pruning.errors import InputError
+from pruning.metadata.versioned.table_version import TableVersion
+
+
+class StatementConflict(InputError):
+    """Another writer has changed what a statement has read; the table was not changed by the statement."""
+
+
+class Statement(enum.Enum):
+    """The kind of a statement."""
+
+    DELETE = "DELETE"
+    UPDATE = "UPDATE"
+    MERGE = "MERGE"
+
+
+class Mode(enum.Enum):
+    """The way in which rows leave a file of which other rows stay: by a new file, or by their positions."""
+
+    COPY_ON_WRITE = "copy-on-write"
+    MERGE_ON_READ = "merge-on-read"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableChange:
+    """The files and rows that a statement changes in the version that it has read.
+
+    Attributes:
+        statement: Its kind.
+        condition: The condition in Spark SQL on the rows that it depends on.
+        read: The places of all files that may have such rows.
+        removed: The places of the files that leave the table.
+        deleted: The positions of the rows that leave the other files, by the places of these.
+        written: The files that enter the table.
+        partitions: For the groups of written files: the place of a file in the same partition, or the values
+            of the partition sources that all their rows have.
+    """
+
+    statement: Statement
+    condition: str
+    read: tuple[int, ...]
+    removed: tuple[int, ...] = ()
+    deleted: Mapping[int, BitMap] = field(default_factory=dict)
+    written: tuple[WrittenFile, ...] = ()
+    partitions: Mapping[int, int | Mapping[str, Any]] = field(default_factory=dict)
+
+
+class Target(Protocol):
+    """A table at the version that a statement reads."""
+
+    @property
+    def version(self) -> TableVersion:
+        """The version."""
+
+    @property
+    def file_fields(self) -> str:
+        """The columns in new files, a `StructType` of Spark as JSON."""
+
+    @property
+    def file_columns(self) -> tuple[str, ...]:
+        """The table's columns that these have, in their order."""
+
+    @property
+    def partition_sources(self) -> tuple[str, ...]:
+        """The top-level columns that decide which partition a row is in."""
+
+    @property
+    def row_conditions(self) -> tuple[str, ...]:
+        """The conditions in Spark SQL that must be TRUE on each new row."""
+
+    def default_mode(self, statement: Statement) -> Mode:
+        """Return the mode that the table's properties ask for."""
+
+    def check(self, statement: Statement, mode: Mode) -> None:
+        """Refuse a statement that the table does not allow, before anything is read.
+
+        Raises:
+            InputError: as the first line says.
+        """
+
+    def new_directory(self) -> str:
+        """Return the path or URI of a directory for new files, which is not there yet."""
+
+    def commit(self, spark: SparkSession, change: TableChange) -> int:
+        """Commit a change as the table's next version, and return that.
+
+        Raises:
+            StatementConflict: another writer has changed what the statement has read.
+            InputError: the table cannot be written.
+        """
