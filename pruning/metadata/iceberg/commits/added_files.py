@@ -1,0 +1,137 @@
+"""The entries of Parquet files that a change adds: partition, counts and bounds, from their footers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow.parquet as pq
+from pyiceberg.conversions import from_bytes
+from pyiceberg.io.pyarrow import parquet_files_to_data_files, parquet_path_to_id_mapping
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
+from pyiceberg.typedef import Record
+from pyiceberg.types import BinaryType, StringType
+
+from pruning.errors import InputError
+from pruning.metadata.iceberg.commits.changes import AddedFile
+
+
+def added_data_file(io: Any, metadata: Any, added: AddedFile, read_files: Mapping[str, Any]) -> Any:
+    """Return the `DataFile` of a Parquet file.
+
+    PyIceberg would take a file's partition from the bounds of its columns, which may be absent and say nothing
+    of NULL. So the writer of the file names the partition, which is compared with the bounds that there are.
+
+    Args:
+        io: The `FileIO` of the table.
+        metadata: The table's metadata, by whose current schema the file was written.
+        added: The file.
+        read_files: Entries of the snapshot that was read, by path; it has `added.beside`.
+    Raises:
+        InputError: the file is missing, damaged, or does not fit the table or its partition.
+    """
+    plain = metadata.model_copy(
+        update={"partition_specs": [UNPARTITIONED_PARTITION_SPEC], "default_spec_id": 0, "name_mapping": None}
+    )
+    try:
+        [data_file] = parquet_files_to_data_files(io, plain, iter([added.path]))
+        with io.new_input(added.path).open() as stream:
+            footer = pq.read_metadata(stream)
+    # PyIceberg and Arrow raise errors of many classes for files that are missing or unlike the table.
+    except Exception as error:
+        reason = str(error).strip() or type(error).__name__
+        raise InputError(f"{added.path}: the file cannot be added to the table: {reason}") from error
+    _weaken(data_file, footer, metadata.schema())
+    if added.beside is None:
+        spec, values = metadata.spec(), added.partition
+    else:
+        neighbor = read_files[added.beside].data_file
+        spec, values = metadata.specs()[neighbor.spec_id], tuple(neighbor.partition)
+    if len(values) != len(spec.fields):
+        raise InputError(
+            f"{added.path}: {len(values)} partition values for the {len(spec.fields)} fields of the table's "
+            "partition spec; give one for each field."
+        )
+    placed = _in_partition(data_file, spec.spec_id, Record(*values))
+    _check_partition(placed, spec, metadata.schema())
+    return placed
+
+
+def _in_partition(data_file: Any, spec_id: int, partition: Any) -> Any:
+    """Return the same entry in a partition."""
+    placed = DataFile.from_args(
+        content=DataFileContent.DATA,
+        file_path=data_file.file_path,
+        file_format=FileFormat.PARQUET,
+        partition=partition,
+        record_count=data_file.record_count,
+        file_size_in_bytes=data_file.file_size_in_bytes,
+        column_sizes=data_file.column_sizes,
+        value_counts=data_file.value_counts,
+        null_value_counts=data_file.null_value_counts,
+        nan_value_counts=data_file.nan_value_counts,
+        lower_bounds=data_file.lower_bounds,
+        upper_bounds=data_file.upper_bounds,
+        split_offsets=data_file.split_offsets,
+    )
+    placed.spec_id = spec_id
+    return placed
+
+
+def _weaken(data_file: Any, footer: Any, schema: Any) -> None:
+    """Remove what PyIceberg says of columns of which some row group says nothing.
+
+    Claim     What stays is true of all rows of the file.
+    Premises  The footer's statistics are true.
+    Proof     (1) Bounds stay if each row group has bounds or only NULL.
+              (2) A count of NULL stays if each row group has one.
+    Unsound   if a row group without bounds, as one with NaN, is passed over: its values may be anywhere.
+    """
+    ids = parquet_path_to_id_mapping(schema)
+    for number in range(footer.num_row_groups):
+        row_group = footer.row_group(number)
+        for place in range(footer.num_columns):
+            column = row_group.column(place)
+            statistics = column.statistics
+            counted = statistics is not None and statistics.has_null_count
+            only_null = counted and statistics.null_count == column.num_values
+            field_id = ids[column.path_in_schema]
+            if not (only_null or (statistics is not None and statistics.has_min_max)):  # (1)
+                data_file.lower_bounds.pop(field_id, None)
+                data_file.upper_bounds.pop(field_id, None)
+            if not counted:  # (2)
+                data_file.null_value_counts.pop(field_id, None)
+
+
+def _check_partition(data_file: Any, spec: Any, schema: Any) -> None:
+    """Check the partition's values against the file's bounds.
+
+    Raises:
+        InputError: rows of the file are certain to belong to another partition.
+    """
+    for field, value in zip(spec.fields, data_file.partition, strict=True):
+        source = schema._lazy_id_to_field.get(field.source_id)
+        if source is None or not data_file.record_count:
+            continue
+        nulls = (data_file.null_value_counts or {}).get(field.source_id)
+        bounds = [
+            from_bytes(source.field_type, bound)
+            for bound in (
+                (data_file.lower_bounds or {}).get(field.source_id),
+                (data_file.upper_bounds or {}).get(field.source_id),
+            )
+            if bound is not None
+        ]
+        if value is None:
+            fits = nulls in (None, data_file.record_count) and not bounds
+        else:
+            fits = not nulls
+            if field.transform.preserves_order and len(bounds) == 2:
+                lower, upper = map(field.transform.transform(source.field_type), bounds)
+                # Bounds of text may be shortened.
+                is_shortened = isinstance(source.field_type, StringType | BinaryType)
+                fits = fits and lower <= value <= upper and (is_shortened or lower == upper)
+        if not fits and str(field.transform) != "void":
+            raise InputError(
+                f"{data_file.file_path}: the file has rows outside the partition {field.name} = {value!r}; "
+                "write one file for each partition."
+            )
