@@ -89,11 +89,13 @@ def rows_of(table: Any) -> list[tuple[Any, ...]]:
 
 def data_files(table: Any) -> dict[tuple[int, ...], str]:
     """Return the path of each data file by the values of `id` in it as it was written."""
-    return {
-        tuple(sorted(pq.read_table(task.file.file_path.removeprefix("file://"), columns=["id"])["id"].to_pylist())):
-            task.file.file_path
-        for task in table.scan().plan_files()
-    }  # fmt: skip
+    paths = [task.file.file_path for task in table.scan().plan_files()]
+    return {ids_in(path): path for path in paths}
+
+
+def ids_in(path: str) -> tuple[int, ...]:
+    """Return the values of `id` in a Parquet file, sorted."""
+    return tuple(sorted(pq.read_table(path.removeprefix("file://"), columns=["id"])["id"].to_pylist()))
 
 
 def change_of(table: Any, **parts: Any) -> TableChange:

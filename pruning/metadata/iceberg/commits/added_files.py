@@ -13,13 +13,14 @@ from pyiceberg.types import BinaryType, StringType
 
 from pruning.errors import InputError
 from pruning.metadata.iceberg.commits.changes import AddedFile
+from pruning.metadata.iceberg.commits.refusals import check_address
 
 
 def added_data_file(io: Any, metadata: Any, added: AddedFile, read_files: Mapping[str, Any]) -> Any:
     """Return the `DataFile` of a Parquet file.
 
-    PyIceberg would take a file's partition from the bounds of its columns, which may be absent and say nothing
-    of NULL. So the writer of the file names the partition, which is compared with the bounds that there are.
+    PyIceberg would take a file's partition from the bounds of its columns, which may be absent and say
+    nothing of NULL. So the writer of the file names the partition, which is compared with the bounds that there are.
 
     Args:
         io: The `FileIO` of the table.
@@ -29,6 +30,7 @@ def added_data_file(io: Any, metadata: Any, added: AddedFile, read_files: Mappin
     Raises:
         InputError: the file is missing, damaged, or does not fit the table or its partition.
     """
+    check_address(added.path)
     plain = metadata.model_copy(
         update={"partition_specs": [UNPARTITIONED_PARTITION_SPEC], "default_spec_id": 0, "name_mapping": None}
     )

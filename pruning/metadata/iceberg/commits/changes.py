@@ -22,7 +22,7 @@ class AddedFile:
 
     Attributes:
         path: Its address, as it shall be written into the table's metadata.
-        beside: A data file of the snapshot that was read, in the same partition; None if `partition` names it.
+        beside: A data file of the snapshot that was read, in the same partition; None if `partition` is it.
         partition: The transformed values of the default partition spec, in the order of its fields and in the
             form of PyIceberg's partition records, as days since 1970; empty for a table without partitions.
     """

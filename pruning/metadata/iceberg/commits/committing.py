@@ -29,7 +29,7 @@ from pruning.metadata.iceberg.commits.conflicts import ConflictError, check_conf
 from pruning.metadata.iceberg.commits.manifests import SnapshotWriter, delete_files
 from pruning.metadata.iceberg.commits.new_snapshots import FileChanges, write_snapshot
 from pruning.metadata.iceberg.commits.position_files import sorted_positions, write_position_file
-from pruning.metadata.iceberg.commits.refusals import check_writable
+from pruning.metadata.iceberg.commits.refusals import check_address, check_writable
 from pruning.metadata.iceberg.commits.snapshot_files import Manifests
 
 _BRANCH = "main"
@@ -113,6 +113,9 @@ class _Commit:
         """Check that the change fits the table's present version."""
         metadata, change = self._table.metadata, self._change
         check_writable(self._name, metadata, deletes_positions=bool(change.deleted_positions))
+        provider = self._table.location_provider()
+        for address in (provider.new_data_location("x"), provider.new_metadata_location("x")):
+            check_address(address)
         if metadata.current_schema_id != change.schema_id and change.added_files:
             raise ConflictError(
                 f"{self._name}: the table's columns have changed since the statement read them; run it again."

@@ -171,14 +171,17 @@ def may_concern(delete_file: Any, data_file: Any) -> bool:
                   partition concerns all, and so may a position delete that names a file by equal bounds.
     Unsound   if a reader takes other spellings of a path for the same.
     """
-    same_partition = delete_file.spec_id == data_file.spec_id and delete_file.partition == data_file.partition
+    same_partition = bool(
+        delete_file.spec_id == data_file.spec_id and delete_file.partition == data_file.partition
+    )
     if delete_file.content == DataFileContent.POSITION_DELETES:
         bounds = path_bounds(delete_file)
         if bounds is None:
             return same_partition
         lower, upper = bounds
-        return lower <= data_file.file_path.encode() <= upper and (same_partition or lower == upper)  # (1)
-    return bool(same_partition or not len(delete_file.partition))  # (2)
+        path: bytes = data_file.file_path.encode()
+        return lower <= path <= upper and (same_partition or lower == upper)  # (1)
+    return same_partition or not len(delete_file.partition)  # (2)
 
 
 def names_only(delete_file: Any, paths: frozenset[str]) -> bool:

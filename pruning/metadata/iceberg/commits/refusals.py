@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pruning.errors import InputError
+from pruning.metadata.files.locations import is_uri
 
 # Properties that name formats, sizes, places, modes and hints of writers. A snapshot that this package writes
 # follows them or is as right without: they change where and how files are written, never the table's rows.
@@ -46,8 +47,8 @@ def check_writable(name: str, metadata: Any, *, deletes_positions: bool) -> None
     if version >= 3:
         raise InputError(
             f"{name}: the table has format version {version}, in which deleted rows must be deletion "
-            "vectors and rows have ids, which this package does not write; use an engine that does, or a table "
-            "of version 2."
+            "vectors and rows have ids, which this package does not write; use an engine that does, or a "
+            "table of version 2."
         )
     if version < 2 and deletes_positions:
         raise InputError(
@@ -79,4 +80,18 @@ def check_manifest(name: str, manifest: Any) -> None:
     if manifest.key_metadata is not None:
         raise InputError(
             f"{name}: the manifest {manifest.manifest_path} is encrypted; use an engine with its keys."
+        )
+
+
+def check_address(address: str) -> None:
+    """Check that PyIceberg writes and reads a file at the address that the table's metadata has.
+
+    Raises:
+        InputError: it would take a part of the address for a query or fragment, and leave it out.
+    """
+    wrong = sorted(set(address) & set("?#\r\n\t"))
+    if is_uri(address) and wrong:
+        raise InputError(
+            f"{address!r}: PyIceberg takes this URI for another one, because of {wrong[0]!r}; use a table and "
+            "files without such characters in their paths."
         )
