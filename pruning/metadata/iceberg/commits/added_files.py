@@ -20,7 +20,7 @@ def added_data_file(io: Any, metadata: Any, added: AddedFile, read_files: Mappin
     """Return the `DataFile` of a Parquet file.
 
     PyIceberg would take a file's partition from the bounds of its columns, which may be absent and say
-    nothing of NULL. So the writer of the file names the partition, which is compared with the bounds that there are.
+    nothing of NULL. So the writer of the file names the partition, which is compared with the bounds.
 
     Args:
         io: The `FileIO` of the table.
@@ -114,26 +114,33 @@ def _check_partition(data_file: Any, spec: Any, schema: Any) -> None:
         source = schema._lazy_id_to_field.get(field.source_id)
         if source is None or not data_file.record_count:
             continue
-        nulls = (data_file.null_value_counts or {}).get(field.source_id)
-        bounds = [
-            from_bytes(source.field_type, bound)
-            for bound in (
-                (data_file.lower_bounds or {}).get(field.source_id),
-                (data_file.upper_bounds or {}).get(field.source_id),
-            )
-            if bound is not None
-        ]
-        if value is None:
-            fits = nulls in (None, data_file.record_count) and not bounds
-        else:
-            fits = not nulls
-            if field.transform.preserves_order and len(bounds) == 2:
-                lower, upper = map(field.transform.transform(source.field_type), bounds)
-                # Bounds of text may be shortened.
-                is_shortened = isinstance(source.field_type, StringType | BinaryType)
-                fits = fits and lower <= value <= upper and (is_shortened or lower == upper)
-        if not fits and str(field.transform) != "void":
+        if not _fits(data_file, field, source, value):
             raise InputError(
                 f"{data_file.file_path}: the file has rows outside the partition {field.name} = {value!r}; "
                 "write one file for each partition."
             )
+
+
+def _fits(data_file: Any, field: Any, source: Any, value: Any) -> bool:
+    """Tell if rows of a file may have a partition's value; true if its counts and bounds do not tell."""
+    nulls = (data_file.null_value_counts or {}).get(field.source_id)
+    stored = [
+        (bounds or {}).get(field.source_id) for bounds in (data_file.lower_bounds, data_file.upper_bounds)
+    ]
+    bounds = [from_bytes(source.field_type, bound) for bound in stored if bound is not None]
+    if str(field.transform) == "void":
+        return value is None
+    if value is None:
+        return nulls in (None, data_file.record_count) and not bounds
+    if nulls:
+        return False
+    if not field.transform.preserves_order or len(bounds) < 2:
+        return True
+    try:
+        lower, upper = map(field.transform.transform(source.field_type), bounds)
+    except OverflowError:
+        # Python has no dates after 9999.
+        return True
+    # Bounds of text may be shortened.
+    is_shortened = isinstance(source.field_type, StringType | BinaryType)
+    return bool(lower <= value <= upper and (is_shortened or lower == upper))

@@ -84,16 +84,19 @@ class _Commit:
         self._passed: tuple[int, ...] = ()
 
     def run(self) -> CommittedChange:
-        self._check_change()
-        self._entries = self._entries_read()
-        # A conflict is noticed before anything is written.
-        self._check_conflicts()
+        self.prepare()
         files = self._write_files()
         try:
             return self._try_repeatedly(files)
         except (ConflictError, InputError):
             delete_files(self._table.io, [entry.file_path for entry in files.deletes.values()])
             raise
+
+    def prepare(self) -> None:
+        """Check the change before anything is written."""
+        self._check_change()
+        self._entries = self._entries_read()
+        self._check_conflicts()
 
     def _read_snapshot(self) -> Any | None:
         """Return the snapshot that the statement read; None if it read an empty table.

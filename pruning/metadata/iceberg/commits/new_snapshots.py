@@ -59,7 +59,8 @@ def write_snapshot(
     listed += writer.add_files(changes.added_deletes, ManifestContent.DELETES)
     for content in (ManifestContent.DATA, ManifestContent.DELETES):
         for manifest in manifests.of(parent, content):
-            entries = manifests.entries(manifest)
+            # Manifests need not be read if nothing leaves.
+            entries = manifests.entries(manifest) if changes.removed else []
             leaving = [
                 entry.data_file for entry in entries if _leaves(entry.data_file, content, changes.removed)
             ]

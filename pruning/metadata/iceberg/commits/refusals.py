@@ -92,6 +92,6 @@ def check_address(address: str) -> None:
     wrong = sorted(set(address) & set("?#\r\n\t"))
     if is_uri(address) and wrong:
         raise InputError(
-            f"{address!r}: PyIceberg takes this URI for another one, because of {wrong[0]!r}; use a table and "
-            "files without such characters in their paths."
+            f"{address!r}: PyIceberg takes this URI for another one, because of {wrong[0]!r}; use a table "
+            "and files without such characters in their paths."
         )
