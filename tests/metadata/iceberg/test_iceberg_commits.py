@@ -21,6 +21,7 @@ from pyiceberg.transforms import BucketTransform, IdentityTransform, TruncateTra
 from pyiceberg.types import LongType, NestedField, StringType
 from pyroaring import BitMap
 
+from mutants.metadata.iceberg_commits import WRITING_MUTANTS
 from pruning.metadata.iceberg.commits.changes import AddedFile
 from pruning.metadata.iceberg.commits.committing import commit_change
 
@@ -270,3 +271,38 @@ def test_earlier_snapshots_stay_as_they_were(lake: IcebergLake) -> None:
             sorted(map(tuple, (r.values() for r in table.scan(snapshot_id=number).to_arrow().to_pylist())))
             == rows
         )
+
+
+def _check_story(lake: IcebergLake) -> None:
+    """Delete and replace rows of a table, drop its partition column, and check rows and entries."""
+    table = lake.create([(1, "a"), (2, "b"), (3, "b")], [(4, "c")], spec=BY_P)
+    files = data_files(table)
+    commit_change(table, change_of(table, deleted_positions={files[2, 3]: [0]}))
+    table = lake.load()
+    commit_change(table, replacement(table, files[1,], [(9, "a")]))
+    table = lake.load()
+    assert rows_of(table) == [(3, "b"), (4, "c"), (9, "a")]
+    with table.update_spec() as update:
+        update.remove_field("p")
+    with table.update_schema() as update:
+        update.delete_column("p")
+    table = lake.load()
+    commit_change(table, change_of(table, removed_files=frozenset([files[4,]])))
+    table = lake.load()
+    assert rows_of(table) == [(3,), (9,)]
+    live = [e for e in _entries(table, ManifestContent.DATA) if e.status != ManifestEntryStatus.DELETED]
+    assert sorted((e.sequence_number, e.data_file.partition[0]) for e in live) == [(1, "b"), (4, "a")]
+
+
+def test_rows_and_entries_are_right_after_several_commits(lake: IcebergLake) -> None:
+    _check_story(lake)
+
+
+@pytest.mark.parametrize("name", WRITING_MUTANTS)
+def test_mutants_write_other_rows_or_entries(
+    lake: IcebergLake, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(*WRITING_MUTANTS[name])
+    # PyIceberg raises errors of many classes for a table that is damaged.
+    with pytest.raises(Exception):  # noqa: B017, PT011
+        _check_story(lake)

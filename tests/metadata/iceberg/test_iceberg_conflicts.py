@@ -57,7 +57,7 @@ def _removed(base: Base, file: tuple[int, ...]) -> dict[str, Any]:
     return {"removed_files": frozenset([base.files[file]])}
 
 
-# Each selects rows of `id < 3 OR id > 100`: all of A, none of B, and all of C, which it leaves as they are.
+# Each selects rows of `id < 3 OR id > 100`: all of A, none of B, and all of C, which it leaves as it is.
 OURS = {
     "delete a row": Statement({(1, "a")}, set(), lambda b: _positions(b, A, 0)),
     "delete a file": Statement({(1, "a"), (2, "a")}, set(), lambda b: _removed(b, A)),
@@ -146,7 +146,7 @@ def _commit_theirs(base: Base, statement: Statement) -> int:
 
 
 def _refusals(base: Base, theirs: str) -> list[str]:
-    """Return the levels at which each of our statements is refused after theirs; nothing of ours is written."""
+    """Return the levels at which each of our statements is refused after theirs, without committing it."""
     _commit_theirs(base, THEIRS[theirs])
     table = base.lake.load()
     levels = []

@@ -178,11 +178,12 @@ class _Commit:
         for attempt in range(attempts):
             if attempt:
                 _wait(self._table.metadata, attempt)
-                self._table = self._table.catalog.load_table(self._table.name())
+                self._load()
             self._check_change()
             committed = self._try(files, self._check_conflicts())
             if committed is not None:
                 return committed
+        self._check_conflicts()
         raise ConflictError(
             f"{self._name}: other writers committed first in each of {attempts} attempts; try again, or set "
             f"the table's property {_RETRIES[0]!r} higher.",
@@ -205,15 +206,18 @@ class _Commit:
             )
         # An error of any class may mean that the answer was lost on its way; only the table tells.
         except Exception as error:
-            table = self._table.catalog.load_table(self._table.name())
-            if table.metadata.snapshot_by_id(self._snapshot_id) is not None:
-                return self._committed(table.metadata_location)
+            self._load()
+            if self._table.metadata.snapshot_by_id(self._snapshot_id) is not None:
+                return self._committed(self._table.metadata_location)
             if isinstance(error, CommitFailedException):
                 writer.discard()
                 return None
             # The commit may still be under way, so its files stay.
             raise
         return self._committed(response.metadata_location)
+
+    def _load(self) -> None:
+        self._table = self._table.catalog.load_table(self._table.name())
 
     def _committed(self, location: str) -> CommittedChange:
         return CommittedChange(snapshot_id=self._snapshot_id, metadata_location=location, passed=self._passed)
