@@ -7,7 +7,7 @@ from pyiceberg.manifest import ManifestContent
 from pyiceberg.table.update import AssertTableUUID
 
 from mutants.replacements import Replacement
-from pruning.metadata.iceberg.commits import committing, conflicts, manifests, new_snapshots
+from pruning.metadata.iceberg.commits import added_files, committing, conflicts, manifests, new_snapshots
 from pruning.metadata.iceberg.commits.snapshot_files import SnapshotEffect
 
 _write_entries = manifests.SnapshotWriter._manifest
@@ -59,6 +59,12 @@ WRITING_MUTANTS: Mapping[str, Replacement] = {
 # A mutant that loses updates of concurrent writers.
 RACING_MUTANTS: Mapping[str, Replacement] = {
     "the parent is no requirement": Replacement(committing, "_requirements", _require_the_table_alone),
+}
+# A mutant that passes over row groups without bounds.
+BOUNDS_MUTANTS: Mapping[str, Replacement] = {
+    "bounds of some row groups are those of the file": Replacement(
+        added_files, "_weaken", lambda data_file, footer, schema: None
+    ),
 }
 # Mutants of the checks, each with another writer's statement after which it refuses too little or too much.
 CONFLICT_MUTANTS: Mapping[str, tuple[Replacement, str]] = {

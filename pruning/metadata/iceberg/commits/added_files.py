@@ -1,15 +1,18 @@
 """The entries of Parquet files that a change adds: partition, counts and bounds, from their footers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow.parquet as pq
 from pyiceberg.conversions import from_bytes
-from pyiceberg.io.pyarrow import parquet_files_to_data_files, parquet_path_to_id_mapping
+from pyiceberg.io.pyarrow import (
+    parquet_files_to_data_files,
+    parquet_path_to_id_mapping,
+    pyarrow_to_schema,
+)
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
 from pyiceberg.typedef import Record
-from pyiceberg.types import BinaryType, StringType
 
 from pruning.errors import InputError
 from pruning.metadata.iceberg.commits.changes import AddedFile
@@ -31,18 +34,10 @@ def added_data_file(io: Any, metadata: Any, added: AddedFile, read_files: Mappin
         InputError: the file is missing, damaged, or does not fit the table or its partition.
     """
     check_address(added.path)
-    plain = metadata.model_copy(
-        update={"partition_specs": [UNPARTITIONED_PARTITION_SPEC], "default_spec_id": 0, "name_mapping": None}
-    )
-    try:
-        [data_file] = parquet_files_to_data_files(io, plain, iter([added.path]))
-        with io.new_input(added.path).open() as stream:
-            footer = pq.read_metadata(stream)
-    # PyIceberg and Arrow raise errors of many classes for files that are missing or unlike the table.
-    except Exception as error:
-        reason = str(error).strip() or type(error).__name__
-        raise InputError(f"{added.path}: the file cannot be added to the table: {reason}") from error
-    _weaken(data_file, footer, metadata.schema())
+    schema = metadata.schema()
+    # Partition and bounds are independent here: the partition is checked by bounds of all columns in full.
+    data_file = _entry(io, metadata, metadata.properties, added.path)
+    exact = _entry(io, metadata, {"write.metadata.metrics.default": "full"}, added.path)
     if added.beside is None:
         spec, values = metadata.spec(), added.partition
     else:
@@ -53,9 +48,48 @@ def added_data_file(io: Any, metadata: Any, added: AddedFile, read_files: Mappin
             f"{added.path}: {len(values)} partition values for the {len(spec.fields)} fields of the table's "
             "partition spec; give one for each field."
         )
-    placed = _in_partition(data_file, spec.spec_id, Record(*values))
-    _check_partition(placed, spec, metadata.schema())
-    return placed
+    _check_partition(exact, spec, values, schema)
+    return _in_partition(data_file, spec.spec_id, Record(*values))
+
+
+def _entry(io: Any, metadata: Any, properties: Mapping[str, str], path: str) -> Any:
+    """Return the `DataFile` of a Parquet file in no partition, with the metrics that properties ask for."""
+    plain = metadata.model_copy(
+        update={
+            "partition_specs": [UNPARTITIONED_PARTITION_SPEC],
+            "default_spec_id": UNPARTITIONED_PARTITION_SPEC.spec_id,
+            "properties": properties,
+        }
+    )
+    try:
+        [data_file] = parquet_files_to_data_files(io, plain, iter([path]))
+        with io.new_input(path).open() as stream:
+            footer = pq.read_metadata(stream)
+        written = pyarrow_to_schema(footer.schema.to_arrow_schema(), metadata.name_mapping())
+    # PyIceberg and Arrow raise errors of many classes for files that are missing or unlike the table.
+    except Exception as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{path}: the file cannot be added to the table: {reason}") from error
+    _check_names(path, written, metadata.schema())
+    _weaken(data_file, footer, metadata.schema())
+    return data_file
+
+
+def _check_names(path: str, written: Any, schema: Any) -> None:
+    """Check that a file's columns have the names of the table's columns with their ids.
+
+    Readers take columns by their ids, and PyIceberg counts and bounds them by their names.
+
+    Raises:
+        InputError: they have not.
+    """
+    for field_id in sorted(written.field_ids):
+        name, expected = written.find_column_name(field_id), schema.find_column_name(field_id)
+        if name != expected:
+            raise InputError(
+                f"{path}: column {name!r} has the id {field_id}, which in the table is that of {expected!r}; "
+                "write the file by the table's present schema."
+            )
 
 
 def _in_partition(data_file: Any, spec_id: int, partition: Any) -> Any:
@@ -104,17 +138,15 @@ def _weaken(data_file: Any, footer: Any, schema: Any) -> None:
                 data_file.null_value_counts.pop(field_id, None)
 
 
-def _check_partition(data_file: Any, spec: Any, schema: Any) -> None:
-    """Check the partition's values against the file's bounds.
+def _check_partition(data_file: Any, spec: Any, values: Sequence[Any], schema: Any) -> None:
+    """Check a partition's values against a file's bounds.
 
     Raises:
-        InputError: rows of the file are certain to belong to another partition.
+        InputError: rows of the file belong to another partition.
     """
-    for field, value in zip(spec.fields, data_file.partition, strict=True):
+    for field, value in zip(spec.fields, values, strict=True):
         source = schema._lazy_id_to_field.get(field.source_id)
-        if source is None or not data_file.record_count:
-            continue
-        if not _fits(data_file, field, source, value):
+        if source is not None and data_file.record_count and not _fits(data_file, field, source, value):
             raise InputError(
                 f"{data_file.file_path}: the file has rows outside the partition {field.name} = {value!r}; "
                 "write one file for each partition."
@@ -122,7 +154,7 @@ def _check_partition(data_file: Any, spec: Any, schema: Any) -> None:
 
 
 def _fits(data_file: Any, field: Any, source: Any, value: Any) -> bool:
-    """Tell if rows of a file may have a partition's value; true if its counts and bounds do not tell."""
+    """Tell if all rows of a file may have a partition's value; true if its counts and bounds do not tell."""
     nulls = (data_file.null_value_counts or {}).get(field.source_id)
     stored = [
         (bounds or {}).get(field.source_id) for bounds in (data_file.lower_bounds, data_file.upper_bounds)
@@ -141,6 +173,4 @@ def _fits(data_file: Any, field: Any, source: Any, value: Any) -> bool:
     except OverflowError:
         # Python has no dates after 9999.
         return True
-    # Bounds of text may be shortened.
-    is_shortened = isinstance(source.field_type, StringType | BinaryType)
-    return bool(lower <= value <= upper and (is_shortened or lower == upper))
+    return bool(lower == value == upper)

@@ -27,7 +27,7 @@ from pruning.metadata.iceberg.commits.added_files import added_data_file
 from pruning.metadata.iceberg.commits.changes import CommittedChange, TableChange
 from pruning.metadata.iceberg.commits.conflicts import ConflictError, check_conflicts, snapshots_since
 from pruning.metadata.iceberg.commits.manifests import SnapshotWriter, delete_files
-from pruning.metadata.iceberg.commits.new_snapshots import FileChanges, write_snapshot
+from pruning.metadata.iceberg.commits.new_snapshots import FileChanges, check_properties, write_snapshot
 from pruning.metadata.iceberg.commits.position_files import sorted_positions, write_position_file
 from pruning.metadata.iceberg.commits.refusals import check_address, check_writable
 from pruning.metadata.iceberg.commits.snapshot_files import Manifests
@@ -94,6 +94,7 @@ class _Commit:
 
     def prepare(self) -> None:
         """Check the change before anything is written."""
+        check_properties(self._change.properties)
         self._check_change()
         self._entries = self._entries_read()
         self._check_conflicts()

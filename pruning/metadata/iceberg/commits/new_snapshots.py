@@ -19,6 +19,9 @@ from pruning.metadata.iceberg.commits.conflicts import names_only
 from pruning.metadata.iceberg.commits.manifests import SnapshotWriter, schema_of_spec
 from pruning.metadata.iceberg.commits.snapshot_files import Manifests
 
+# How the names of a summary's own properties begin.
+_COUNTED = ("operation", "added-", "changed-", "deleted-", "partition", "removed-", "total-")
+
 
 @dataclass(frozen=True, kw_only=True)
 class FileChanges:
@@ -47,11 +50,7 @@ class FileChanges:
 def write_snapshot(
     table: Any, manifests: Manifests, writer: SnapshotWriter, snapshot_id: int, changes: FileChanges
 ) -> Any:
-    """Write the manifests of a snapshot that follows the table's current one, and return it.
-
-    Raises:
-        InputError: a property has a name that the summary needs itself.
-    """
+    """Write the manifests of a snapshot that follows the table's current one, and return it."""
     metadata = table.metadata
     parent = metadata.current_snapshot()
     removed: list[Any] = []
@@ -83,6 +82,19 @@ def write_snapshot(
     )
 
 
+def check_properties(properties: Mapping[str, str]) -> None:
+    """Check that properties can be in a summary beside its counts.
+
+    Raises:
+        InputError: one has a name that the summary needs itself.
+    """
+    for key in sorted(properties):
+        if key.startswith(_COUNTED):
+            raise InputError(
+                f"The snapshot's property {key!r} is counted by the commit itself; leave it out."
+            )
+
+
 def _leaves(data_file: Any, content: Any, removed: frozenset[str]) -> bool:
     """Tell if a file leaves the table: a removed data file, or a delete file that concerns one alone."""
     if content == ManifestContent.DATA:
@@ -104,13 +116,6 @@ def _summary(metadata: Any, parent: Any | None, removed: Iterable[Any], changes:
     for data_file in removed:
         count(collector.remove_file, data_file)
     counts = collector.build()
-    taken = sorted(
-        key for key in changes.properties if key in counts or key == "operation" or key[:6] == "total-"
-    )
-    if taken:
-        raise InputError(
-            f"The snapshot's property {taken[0]!r} is counted by the commit itself; leave it out."
-        )
     summary = Summary(operation=changes.operation, **counts, **changes.properties)
     if parent is None:
         return update_snapshot_summaries(summary)
