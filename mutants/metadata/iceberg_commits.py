@@ -10,6 +10,7 @@ from mutants.replacements import Replacement
 from pruning.metadata.iceberg.commits import added_files, committing, conflicts, manifests, new_snapshots
 from pruning.metadata.iceberg.commits.snapshot_files import SnapshotEffect
 
+_path_bounds = conflicts.path_bounds
 _write_entries = manifests.SnapshotWriter._manifest
 
 
@@ -41,6 +42,16 @@ def _drop_any_delete_file(delete_file: Any, paths: frozenset[str]) -> bool:
     return bool(paths)
 
 
+def _lower_bound_twice(delete_file: Any) -> tuple[bytes, bytes] | None:
+    bounds = _path_bounds(delete_file)
+    return None if bounds is None else (bounds[0], bounds[0])
+
+
+def _names_without_content(delete_file: Any, paths: frozenset[str]) -> bool:
+    bounds = _path_bounds(delete_file)
+    return bounds is not None and bounds[0] == bounds[1]
+
+
 # Mutants of what is written, which rows of the table or entries of its manifests show.
 WRITING_MUTANTS: Mapping[str, Replacement] = {
     "deletes are added as data": Replacement(manifests.SnapshotWriter, "_manifest", _add_deletes_as_data),
@@ -65,6 +76,12 @@ BOUNDS_MUTANTS: Mapping[str, Replacement] = {
     "bounds of some row groups are those of the file": Replacement(
         added_files, "_weaken", lambda data_file, footer, schema: None
     ),
+}
+# Mutants of which delete files concern which data files.
+CONCERN_MUTANTS: Mapping[str, Replacement] = {
+    "the partition alone decides": Replacement(conflicts, "path_bounds", lambda delete_file: None),
+    "only the lower bound is looked at": Replacement(conflicts, "path_bounds", _lower_bound_twice),
+    "any delete file leaves with its path": Replacement(conflicts, "names_only", _names_without_content),
 }
 # Mutants of the checks, each with another writer's statement after which it refuses too little or too much.
 CONFLICT_MUTANTS: Mapping[str, tuple[Replacement, str]] = {

@@ -11,7 +11,7 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 
-from pruning.metadata.iceberg.commits.changes import AddedFile, TableChange
+from pruning.metadata.iceberg.commits.changes import NewDataFile, TableChange
 from pruning.metadata.iceberg.commits.committing import commit_change
 from pruning.metadata.iceberg.commits.hadoop_tables import open_hadoop_table
 
@@ -111,7 +111,7 @@ def test_spark_reads_replaced_files_and_their_history(table: SharedTable) -> Non
     files = table.files()
     table.commit(deleted_positions={files[1, 2, 3]: [0]})
     path = table.write((2, "B"), (3, "C"))
-    table.commit(removed_files=frozenset([files[1, 2, 3]]), added_files=(AddedFile(path=path),))
+    table.commit(removed_files=frozenset([files[1, 2, 3]]), added_files=(NewDataFile(path=path),))
     assert table.rows() == [(2, "B"), (3, "C"), (4, "d"), (5, "e")]
     kinds = [row[0] for row in table.sql("SELECT operation FROM {}.snapshots ORDER BY committed_at")]
     assert kinds == ["append", "append", "delete", "overwrite"]
@@ -155,7 +155,7 @@ def test_spark_reads_each_partition_after_the_partitioning_changed(
     table.commit(
         deleted_positions={files[1, 1]: [0], odd: [0]},
         removed_files=frozenset([files[3,]]),
-        added_files=(AddedFile(path=path, beside=files[3,]),),
+        added_files=(NewDataFile(path=path, beside=files[3,]),),
     )
     assert table.rows() == [(1, "a"), (2, "a"), (3, "b"), (30, "b")]
     assert table.sql("SELECT id FROM {} WHERE p = 'b' ORDER BY id") == [(3,), (30,)]

@@ -13,7 +13,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import LongType, NestedField, StringType
 
-from pruning.metadata.iceberg.commits.changes import AddedFile, TableChange
+from pruning.metadata.iceberg.commits.changes import NewDataFile, TableChange
 
 SCHEMA = Schema(
     NestedField(1, "id", LongType(), required=False),
@@ -110,5 +110,5 @@ def change_of(table: Any, **parts: Any) -> TableChange:
 
 def replacement(table: Any, path: str, rows: list[tuple[int, str]], **parts: Any) -> TableChange:
     """Return the change that replaces a data file by one with these rows, in its partition."""
-    added = AddedFile(path=write_file(table, rows), beside=path)
+    added = NewDataFile(path=write_file(table, rows), beside=path)
     return change_of(table, removed_files=frozenset([path]), added_files=(added,), **parts)

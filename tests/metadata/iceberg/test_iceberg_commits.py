@@ -22,7 +22,7 @@ from pyiceberg.types import LongType, NestedField, StringType
 from pyroaring import BitMap
 
 from mutants.metadata.iceberg_commits import WRITING_MUTANTS
-from pruning.metadata.iceberg.commits.changes import AddedFile
+from pruning.metadata.iceberg.commits.changes import NewDataFile
 from pruning.metadata.iceberg.commits.committing import commit_change
 
 
@@ -107,7 +107,7 @@ def test_the_summary_counts_what_changed_and_what_there_is(lake: IcebergLake) ->
     change = change_of(
         table,
         removed_files=frozenset([files[4,]]),
-        added_files=(AddedFile(path=write_file(table, [(5, "e"), (6, "f")])),),
+        added_files=(NewDataFile(path=write_file(table, [(5, "e"), (6, "f")])),),
         deleted_positions={files[1, 2, 3]: [0, 1]},
         properties={"skipproof.read": str(read)},
     )
@@ -153,7 +153,7 @@ def test_the_operation_is_what_the_specification_calls_it(
     values: dict[str, Any] = {
         "positions": ("deleted_positions", {files[1, 2]: [0]}),
         "removed": ("removed_files", frozenset([files[3,]])),
-        "added": ("added_files", (AddedFile(path=write_file(table, [(4, "d")])),)),
+        "added": ("added_files", (NewDataFile(path=write_file(table, [(4, "d")])),)),
     }
     commit_change(table, change_of(table, **dict(values[part] for part in parts)))
     assert lake.load().current_snapshot().summary.operation.value == operation
@@ -204,7 +204,7 @@ def test_partitions_by_a_column_that_was_dropped_keep_their_values(lake: Iceberg
 def test_paths_with_special_characters_are_the_same_text_everywhere(lake: IcebergLake, name: str) -> None:
     table = lake.create()
     path = write_file(table, [(1, "a"), (2, "b")], name)
-    commit_change(table, change_of(table, added_files=(AddedFile(path=path),)))
+    commit_change(table, change_of(table, added_files=(NewDataFile(path=path),)))
     table = lake.load()
     assert data_files(table) == {(1, 2): path}
     commit_change(table, change_of(table, deleted_positions={path: [0]}))
@@ -249,7 +249,7 @@ def test_a_table_that_came_from_version_1_can_have_deleted_positions(lake: Icebe
 
 def test_a_table_without_snapshots_can_get_its_first(lake: IcebergLake) -> None:
     table = lake.create(spec=BY_P)
-    added = AddedFile(path=write_file(table, [(1, "a")]), partition=("a",))
+    added = NewDataFile(path=write_file(table, [(1, "a")]), partition=("a",))
     commit_change(table, change_of(table, added_files=(added,)))
     assert rows_of(lake.load()) == [(1, "a")]
 

@@ -14,9 +14,9 @@ from pyiceberg.types import LongType
 
 from mutants.metadata.iceberg_commits import CONFLICT_MUTANTS
 from pruning.metadata.iceberg.commits import committing, new_snapshots
-from pruning.metadata.iceberg.commits.changes import AddedFile, Isolation, TableChange
+from pruning.metadata.iceberg.commits.changes import Isolation, NewDataFile, TableChange
 from pruning.metadata.iceberg.commits.committing import commit_change
-from pruning.metadata.iceberg.commits.conflicts import ConflictError
+from pruning.metadata.iceberg.commits.conflicts import SnapshotConflict
 
 A, B, C = (1, 2), (3, 4), (200, 201)
 BASE = {(1, "a"), (2, "a"), (3, "b"), (4, "b"), (200, "c"), (201, "c")}
@@ -37,7 +37,7 @@ class Base:
 
     def added(self, *rows: tuple[int, str]) -> dict[str, Any]:
         """Return the part of a change that adds a file of these rows."""
-        return {"added_files": (AddedFile(path=write_file(self.table, list(rows))),)}
+        return {"added_files": (NewDataFile(path=write_file(self.table, list(rows))),)}
 
 
 class Statement(NamedTuple):
@@ -156,7 +156,7 @@ def _refusals(base: Base, theirs: str) -> list[str]:
         for level, isolation in LEVELS.items():
             try:
                 committing._Commit(table, replace(change, isolation=isolation)).prepare()
-            except ConflictError:
+            except SnapshotConflict:
                 refused += level
         levels.append(refused)
     return levels
@@ -174,7 +174,7 @@ def _check_pair(base: Base, ours: str, theirs: str, isolation: Isolation) -> Non
     statements = [THEIRS[theirs]]
     try:
         committed = commit_change(base.table, change)
-    except ConflictError as error:
+    except SnapshotConflict as error:
         passed = error.snapshots
     else:
         passed = committed.passed
@@ -220,7 +220,7 @@ def test_a_race_is_noticed_whenever_it_is_lost(base: Base, monkeypatch: pytest.M
         return files
 
     monkeypatch.setattr(committing._Commit, "_write_files", write_and_lose)
-    with pytest.raises(ConflictError, match="added rows that the statement may select"):
+    with pytest.raises(SnapshotConflict, match="added rows that the statement may select"):
         commit_change(base.table, _change(base, OURS["update a row"]))
     assert rows_of(base.lake.load()) == sorted(BASE | {(101, "c")})
 
@@ -230,12 +230,12 @@ def test_a_table_that_went_back_behind_what_was_read_is_a_conflict(base: Base) -
     change = change_of(base.lake.load(), deleted_positions={base.files[A]: [0]})
     assert change.read_snapshot == later.snapshot_id
     base.reset()
-    with pytest.raises(ConflictError, match="no longer leads to snapshot"):
+    with pytest.raises(SnapshotConflict, match="no longer leads to snapshot"):
         commit_change(base.table, change)
 
 
 def test_a_snapshot_that_the_table_does_not_have_is_a_conflict(base: Base) -> None:
-    with pytest.raises(ConflictError, match="has no snapshot 7"):
+    with pytest.raises(SnapshotConflict, match="has no snapshot 7"):
         commit_change(base.table, replace(change_of(base.table), read_snapshot=7))
 
 
@@ -244,5 +244,5 @@ def test_rows_written_by_columns_that_have_changed_are_a_conflict(tmp_path: Path
     change = replacement(table, data_files(table)[1,], [(9, "a")])
     with table.update_schema() as update:
         update.rename_column("p", "q")
-    with pytest.raises(ConflictError, match="columns have changed"):
+    with pytest.raises(SnapshotConflict, match="columns have changed"):
         commit_change(table, change)

@@ -13,14 +13,14 @@ from pyiceberg.table import StaticTable
 from pruning.errors import InputError
 from pruning.metadata.files import object_stores
 from pruning.metadata.iceberg.commits import hadoop_tables
-from pruning.metadata.iceberg.commits.changes import AddedFile
+from pruning.metadata.iceberg.commits.changes import NewDataFile
 from pruning.metadata.iceberg.commits.committing import commit_change
 from pruning.metadata.iceberg.commits.hadoop_tables import open_hadoop_table
 
 
 def _append(table: Any, *rows: tuple[int, str]) -> Any:
     return commit_change(
-        table, change_of(table, added_files=(AddedFile(path=write_file(table, list(rows))),))
+        table, change_of(table, added_files=(NewDataFile(path=write_file(table, list(rows))),))
     )
 
 
@@ -66,7 +66,7 @@ def test_a_version_of_another_writer_is_never_replaced(
     monkeypatch.setattr(hadoop_tables, "_create", create_late)
     table = open_hadoop_table(directory)
     path = write_file(table, [(2, "b")])
-    change = change_of(table, added_files=(AddedFile(path=path),), may_match=lambda files: False)
+    change = change_of(table, added_files=(NewDataFile(path=path),), may_match=lambda files: False)
     committed = commit_change(table, change)
     assert len(committed.passed) == 1
     assert rows_of(open_hadoop_table(directory)) == [(1, "a"), (2, "b")]

@@ -23,9 +23,9 @@ from pyiceberg.io.pyarrow import PyArrowFile
 
 from mutants.metadata.iceberg_commits import RACING_MUTANTS
 from pruning.metadata.iceberg.commits import hadoop_tables
-from pruning.metadata.iceberg.commits.changes import AddedFile, Isolation
+from pruning.metadata.iceberg.commits.changes import Isolation, NewDataFile
 from pruning.metadata.iceberg.commits.committing import commit_change
-from pruning.metadata.iceberg.commits.conflicts import ConflictError
+from pruning.metadata.iceberg.commits.conflicts import SnapshotConflict
 from pruning.metadata.iceberg.commits.hadoop_tables import open_hadoop_table
 
 WRITERS = 4
@@ -52,7 +52,7 @@ def _run_writers(load: Callable[[int], Callable[[], Any]], commits: int) -> list
                     rows = [(identity, "kept"), (identity, "deleted")]
                     path = write_file(table, rows)
                     change = change_of(
-                        table, added_files=(AddedFile(path=path),), may_match=lambda files: False
+                        table, added_files=(NewDataFile(path=path),), may_match=lambda files: False
                     )
                     expected.append(rows[0])
                 else:
@@ -152,7 +152,7 @@ def test_a_writer_that_is_always_slower_gives_up(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(type(lake.catalog), "commit_table", lose)
     [path] = data_files(table).values()
     change = change_of(table, deleted_positions={path: [0]}, isolation=Isolation.SNAPSHOT)
-    with pytest.raises(ConflictError, match="in each of 3 attempts") as raised:
+    with pytest.raises(SnapshotConflict, match="in each of 3 attempts") as raised:
         commit_change(table, change)
     monkeypatch.undo()
     assert len(raised.value.snapshots) == 3
@@ -242,7 +242,7 @@ def test_a_crash_anywhere_leaves_the_old_version_or_the_new_one(tmp_path: Path, 
     table = load()
     rows = [(number, "kept") for number in range(100, 160)]
     kept, replaced = write_file(table, rows), write_file(table, [(0, "replaced")])
-    commit_change(table, change_of(table, added_files=(AddedFile(path=kept), AddedFile(path=replaced))))
+    commit_change(table, change_of(table, added_files=(NewDataFile(path=kept), NewDataFile(path=replaced))))
     old, outcomes, crashes = [(0, "replaced"), *rows], set(), True
     step = 0
     while crashes:

@@ -15,11 +15,11 @@ from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
 from pyiceberg.typedef import Record
 
 from pruning.errors import InputError
-from pruning.metadata.iceberg.commits.changes import AddedFile
+from pruning.metadata.iceberg.commits.changes import NewDataFile
 from pruning.metadata.iceberg.commits.refusals import check_address
 
 
-def added_data_file(io: Any, metadata: Any, added: AddedFile, read_files: Mapping[str, Any]) -> Any:
+def added_data_file(io: Any, metadata: Any, added: NewDataFile, read_files: Mapping[str, Any]) -> Any:
     """Return the `DataFile` of a Parquet file.
 
     PyIceberg would take a file's partition from the bounds of its columns, which may be absent and say

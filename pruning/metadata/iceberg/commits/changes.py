@@ -17,7 +17,7 @@ class Isolation(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddedFile:
+class NewDataFile:
     """A Parquet file that a change adds, with all of the table's columns by field ids or by their names.
 
     Attributes:
@@ -56,7 +56,7 @@ class TableChange:
     read_snapshot: int | None
     schema_id: int
     removed_files: frozenset[str] = frozenset()
-    added_files: tuple[AddedFile, ...] = ()
+    added_files: tuple[NewDataFile, ...] = ()
     deleted_positions: Mapping[str, Iterable[int]] = field(default_factory=dict)
     isolation: Isolation = Isolation.SERIALIZABLE
     may_match: MayMatch = _anything

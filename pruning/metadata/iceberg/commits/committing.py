@@ -25,9 +25,9 @@ from pyiceberg.table.update import (
 from pruning.errors import InputError
 from pruning.metadata.iceberg.commits.added_files import added_data_file
 from pruning.metadata.iceberg.commits.changes import CommittedChange, TableChange
-from pruning.metadata.iceberg.commits.conflicts import ConflictError, check_conflicts, snapshots_since
+from pruning.metadata.iceberg.commits.conflicts import SnapshotConflict, check_conflicts, snapshots_since
 from pruning.metadata.iceberg.commits.manifests import SnapshotWriter, delete_files
-from pruning.metadata.iceberg.commits.new_snapshots import FileChanges, check_properties, write_snapshot
+from pruning.metadata.iceberg.commits.new_snapshots import SnapshotFiles, check_properties, write_snapshot
 from pruning.metadata.iceberg.commits.position_files import sorted_positions, write_position_file
 from pruning.metadata.iceberg.commits.refusals import check_address, check_writable
 from pruning.metadata.iceberg.commits.snapshot_files import Manifests
@@ -49,7 +49,7 @@ def commit_change(table: Any, change: TableChange) -> CommittedChange:
         change: The change.
     Raises:
         InputError: the table cannot be written, or the change does not fit it; nothing is committed.
-        ConflictError: other writers committed what the change should have seen, or were faster each time;
+        SnapshotConflict: other writers committed what the change should have seen, or were faster each time;
             nothing is committed.
         Exception: what the catalog or file system raises. The table has the old version, unless a catalog
             that gives no answer now completes the commit later.
@@ -88,7 +88,7 @@ class _Commit:
         files = self._write_files()
         try:
             return self._try_repeatedly(files)
-        except (ConflictError, InputError):
+        except InputError:
             delete_files(self._table.io, [entry.file_path for entry in files.deletes.values()])
             raise
 
@@ -103,12 +103,12 @@ class _Commit:
         """Return the snapshot that the statement read; None if it read an empty table.
 
         Raises:
-            ConflictError: the table has it no longer.
+            SnapshotConflict: the table has it no longer.
         """
         number = self._change.read_snapshot
         snapshot = None if number is None else self._table.metadata.snapshot_by_id(number)
         if snapshot is None and number is not None:
-            raise ConflictError(
+            raise SnapshotConflict(
                 f"{self._name}: the table has no snapshot {number}, which the statement read; run it again."
             )
         return snapshot
@@ -121,7 +121,7 @@ class _Commit:
         for address in (provider.new_data_location("x"), provider.new_metadata_location("x")):
             check_address(address)
         if metadata.current_schema_id != change.schema_id and change.added_files:
-            raise ConflictError(
+            raise SnapshotConflict(
                 f"{self._name}: the table's columns have changed since the statement read them; run it again."
             )
         twice = change.removed_files & change.deleted_positions.keys()
@@ -185,7 +185,7 @@ class _Commit:
             if committed is not None:
                 return committed
         self._check_conflicts()
-        raise ConflictError(
+        raise SnapshotConflict(
             f"{self._name}: other writers committed first in each of {attempts} attempts; try again, or set "
             f"the table's property {_RETRIES[0]!r} higher.",
             self._passed,
@@ -193,7 +193,7 @@ class _Commit:
 
     def _try(self, files: _WrittenFiles, gone: frozenset[str]) -> CommittedChange | None:
         """Try to commit once; None if another writer was faster."""
-        changes = FileChanges(
+        changes = SnapshotFiles(
             added_data=files.data,
             added_deletes=[entry for path, entry in files.deletes.items() if path not in gone],
             removed=self._change.removed_files - gone,

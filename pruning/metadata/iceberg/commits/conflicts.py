@@ -10,12 +10,13 @@ from typing import Any
 from pyiceberg.manifest import DataFileContent
 from pyiceberg.table.snapshots import Operation
 
+from pruning.errors import InputError
 from pruning.metadata.iceberg.commits.changes import Isolation, TableChange
 from pruning.metadata.iceberg.commits.position_files import path_bounds
 from pruning.metadata.iceberg.commits.snapshot_files import Manifests, SnapshotEffect
 
 
-class ConflictError(Exception):
+class SnapshotConflict(InputError):
     """A change that was not committed, because other writers committed what it should have seen.
 
     Attributes:
@@ -34,7 +35,7 @@ def snapshots_since(
     """Return the snapshots of the main branch since one, newest first.
 
     Raises:
-        ConflictError: the branch's history does not lead to that one.
+        SnapshotConflict: the branch's history does not lead to that one.
     """
     effects = []
     snapshot = metadata.current_snapshot()
@@ -42,7 +43,7 @@ def snapshots_since(
         parent_id = None if snapshot is None else snapshot.parent_snapshot_id
         parent = None if parent_id is None else metadata.snapshot_by_id(parent_id)
         if snapshot is None or (parent is None and parent_id is not None):
-            raise ConflictError(
+            raise SnapshotConflict(
                 f"{name}: the table's history no longer leads to snapshot {read_snapshot}, which the "
                 "statement read; run the statement again."
             )
@@ -84,7 +85,7 @@ def check_conflicts(
     Returns:
         The touched files that are no longer in the table, and need not be: another DELETE removed them.
     Raises:
-        ConflictError: the change may mean something else, or that is not certain.
+        SnapshotConflict: the change may mean something else, or that is not certain.
     """
     if not effects:
         return frozenset()
@@ -112,8 +113,8 @@ class _Conflict:
         self._name = name
         self._snapshots = [effect.snapshot.snapshot_id for effect in effects]
 
-    def error(self, reason: str, effect: SnapshotEffect) -> ConflictError:
-        return ConflictError(
+    def error(self, reason: str, effect: SnapshotEffect) -> SnapshotConflict:
+        return SnapshotConflict(
             f"{self._name}: snapshot {effect.snapshot.snapshot_id}, committed since the statement read the "
             f"table, {reason}; run the statement again.",
             self._snapshots,

@@ -20,7 +20,7 @@ from mutants.metadata.iceberg_commits import BOUNDS_MUTANTS
 from pruning.errors import InputError
 from pruning.metadata.iceberg.commits import refusals
 from pruning.metadata.iceberg.commits.added_files import added_data_file
-from pruning.metadata.iceberg.commits.changes import AddedFile
+from pruning.metadata.iceberg.commits.changes import NewDataFile
 from pruning.metadata.iceberg.commits.committing import commit_change
 from pruning.metadata.iceberg.commits.hadoop_tables import open_hadoop_table
 
@@ -120,7 +120,7 @@ def test_positions_of_a_removed_file_are_refused(lake: IcebergLake) -> None:
 @pytest.mark.parametrize("name", ["operation", "total-records", "added-records"])
 def test_properties_that_the_commit_counts_are_refused(lake: IcebergLake, name: str) -> None:
     table = lake.create([(1, "a")])
-    added = (AddedFile(path=write_file(table, [(2, "b")])),)
+    added = (NewDataFile(path=write_file(table, [(2, "b")])),)
     _refuse(
         lake, change_of(table, added_files=added, properties={name: "1"}), "is counted by the commit itself"
     )
@@ -140,14 +140,14 @@ def test_files_outside_their_partition_are_refused(
     lake: IcebergLake, rows: list[Any], partition: tuple[Any, ...], sentence: str
 ) -> None:
     table = lake.create(spec=BY_P)
-    added = AddedFile(path=write_file(table, rows), partition=partition)
+    added = NewDataFile(path=write_file(table, rows), partition=partition)
     _refuse(lake, change_of(table, added_files=(added,)), sentence)
 
 
 def test_a_file_of_null_alone_is_in_the_partition_of_null(lake: IcebergLake) -> None:
     table = lake.create(spec=BY_P)
     rows: list[Any] = [(1, None), (2, None)]
-    added = AddedFile(path=write_file(table, rows), partition=(None,))
+    added = NewDataFile(path=write_file(table, rows), partition=(None,))
     commit_change(table, change_of(table, added_files=(added,)))
     assert rows_of(lake.load()) == rows
 
@@ -158,7 +158,7 @@ def _new_path(table: Any) -> Path:
     return path
 
 
-def _write_columns(table: Any, ids: dict[str, int | None]) -> AddedFile:
+def _write_columns(table: Any, ids: dict[str, int | None]) -> NewDataFile:
     """Write a file of one row with the numbers 1, 2, ... in columns of these names and ids."""
     path = _new_path(table)
     fields = [
@@ -166,7 +166,7 @@ def _write_columns(table: Any, ids: dict[str, int | None]) -> AddedFile:
         for name, number in ids.items()
     ]
     pq.write_table(pa.table([[place] for place, _ in enumerate(fields, 1)], schema=pa.schema(fields)), path)
-    return AddedFile(path=f"file://{path}")
+    return NewDataFile(path=f"file://{path}")
 
 
 NUMBERS = Schema(
@@ -192,7 +192,7 @@ def test_files_unlike_the_table_are_refused(
 
 def test_a_file_that_does_not_exist_is_refused(lake: IcebergLake) -> None:
     table = lake.create([(1, "a")])
-    _refuse(lake, change_of(table, added_files=(AddedFile(path="file:///no/such"),)), "cannot be added")
+    _refuse(lake, change_of(table, added_files=(NewDataFile(path="file:///no/such"),)), "cannot be added")
 
 
 def test_files_without_ids_are_read_by_the_mapping_of_names(lake: IcebergLake) -> None:
@@ -208,14 +208,14 @@ def test_files_without_ids_are_read_by_the_mapping_of_names(lake: IcebergLake) -
 def test_addresses_that_pyiceberg_would_shorten_are_refused(lake: IcebergLake, character: str) -> None:
     table = lake.create([(1, "a")])
     path = write_file(table, [(2, "b")], f"x{character}y")
-    _refuse(lake, change_of(table, added_files=(AddedFile(path=path),)), "takes this URI for another one")
+    _refuse(lake, change_of(table, added_files=(NewDataFile(path=path),)), "takes this URI for another one")
 
 
 def test_refused_changes_leave_no_delete_files(lake: IcebergLake) -> None:
     """A table of one file, of which a row is deleted beside a file that cannot be added."""
     table = lake.create([(1, "a"), (2, "b")])
     [path] = data_files(table).values()
-    added = (AddedFile(path="file:///no/such.parquet"),)
+    added = (NewDataFile(path="file:///no/such.parquet"),)
     _refuse(lake, change_of(table, added_files=added, deleted_positions={path: [0]}), "cannot be added")
     assert rows_of(lake.load()) == [(1, "a"), (2, "b")]
 
@@ -228,7 +228,7 @@ def _bounds(lake: IcebergLake) -> tuple[Any, Any]:
     column = pa.field("x", pa.float64(), metadata={"PARQUET:field_id": "1"})
     values = pa.table([[1.0, 2.0, float("nan"), float("nan")]], schema=pa.schema([column]))
     pq.write_table(values, path, row_group_size=2)
-    data_file = added_data_file(table.io, table.metadata, AddedFile(path=f"file://{path}"), {})
+    data_file = added_data_file(table.io, table.metadata, NewDataFile(path=f"file://{path}"), {})
     assert data_file.content == DataFileContent.DATA
     return data_file.lower_bounds.get(1), data_file.upper_bounds.get(1)
 
