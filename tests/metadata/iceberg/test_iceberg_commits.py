@@ -254,6 +254,22 @@ def test_a_table_without_snapshots_can_get_its_first(lake: IcebergLake) -> None:
     assert rows_of(lake.load()) == [(1, "a")]
 
 
+def test_a_table_can_lose_all_its_files(lake: IcebergLake) -> None:
+    table = lake.create([(1, "a")], [(2, "b")])
+    commit_change(table, change_of(table, removed_files=frozenset(data_files(table).values())))
+    table = lake.load()
+    assert rows_of(table) == []
+    lake.load().append(table.scan(snapshot_id=table.snapshots()[0].snapshot_id).to_arrow())
+    assert rows_of(lake.load()) == [(1, "a")]
+
+
+def test_a_change_of_nothing_records_its_properties(lake: IcebergLake) -> None:
+    table = lake.create([(1, "a")])
+    commit_change(table, change_of(table, properties={"tick": "7"}))
+    table = lake.load()
+    assert (table.current_snapshot().summary["tick"], rows_of(table)) == ("7", [(1, "a")])
+
+
 def test_earlier_snapshots_stay_as_they_were(lake: IcebergLake) -> None:
     table = lake.create([(1, "a"), (2, "b")])
     versions = {table.current_snapshot().snapshot_id: rows_of(table)}

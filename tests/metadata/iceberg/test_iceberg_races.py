@@ -22,6 +22,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.io.pyarrow import PyArrowFile
 
 from mutants.metadata.iceberg_commits import RACING_MUTANTS
+from pruning.errors import InputError
 from pruning.metadata.iceberg.commits import hadoop_tables
 from pruning.metadata.iceberg.commits.changes import Isolation, NewDataFile
 from pruning.metadata.iceberg.commits.committing import commit_change
@@ -121,14 +122,14 @@ def _both_are_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> bool:
     lake = IcebergLake(folder)
     table = lake.create([(1, "a")], [(2, "b")], [(3, "c")], format_version="1")
     files = data_files(table)
-    commit_table = type(lake.catalog).commit_table
+    commit_table = SqlCatalog.commit_table
 
     def lose(catalog: Any, *arguments: Any) -> Any:
-        monkeypatch.setattr(type(lake.catalog), "commit_table", commit_table)
+        monkeypatch.setattr(SqlCatalog, "commit_table", commit_table)
         commit_change(table, change_of(table, removed_files=frozenset([files[1,]])))
         return commit_table(catalog, *arguments)
 
-    monkeypatch.setattr(type(lake.catalog), "commit_table", lose)
+    monkeypatch.setattr(SqlCatalog, "commit_table", lose)
     commit_change(table, change_of(table, removed_files=frozenset([files[3,]])))
     return rows_of(lake.load()) == [(2, "b")]
 
@@ -139,7 +140,7 @@ def test_a_writer_that_is_always_slower_gives_up(tmp_path: Path, monkeypatch: py
     with table.transaction() as transaction:
         transaction.set_properties({"commit.retry.num-retries": "2"})
     table = lake.load()
-    commit_table = type(lake.catalog).commit_table
+    commit_table = SqlCatalog.commit_table
     is_nested: list[bool] = []
 
     def lose(catalog: Any, *arguments: Any) -> Any:
@@ -149,7 +150,7 @@ def test_a_writer_that_is_always_slower_gives_up(tmp_path: Path, monkeypatch: py
             is_nested.clear()
         return commit_table(catalog, *arguments)
 
-    monkeypatch.setattr(type(lake.catalog), "commit_table", lose)
+    monkeypatch.setattr(SqlCatalog, "commit_table", lose)
     [path] = data_files(table).values()
     change = change_of(table, deleted_positions={path: [0]}, isolation=Isolation.SNAPSHOT)
     with pytest.raises(SnapshotConflict, match="in each of 3 attempts") as raised:
@@ -166,18 +167,43 @@ def test_an_answer_that_is_lost_is_a_commit_if_the_table_has_it(
 ) -> None:
     lake = IcebergLake(tmp_path)
     table = lake.create([(1, "a"), (2, "b")])
-    commit_table = type(lake.catalog).commit_table
+    commit_table = SqlCatalog.commit_table
 
     def lose_answer(catalog: Any, *arguments: Any) -> Any:
         commit_table(catalog, *arguments)
         raise ConnectionError("lost")
 
-    monkeypatch.setattr(type(lake.catalog), "commit_table", lose_answer)
+    monkeypatch.setattr(SqlCatalog, "commit_table", lose_answer)
     [path] = data_files(table).values()
     committed = commit_change(table, change_of(table, deleted_positions={path: [0]}))
     table = lake.load()
     assert (table.current_snapshot().snapshot_id, rows_of(table)) == (committed.snapshot_id, [(2, "b")])
     assert len(table.metadata.snapshots) == 2
+
+
+def test_files_of_a_commit_whose_answer_never_comes_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table has the snapshot, and neither the commit nor the look for it gets an answer."""
+    lake = IcebergLake(tmp_path)
+    table = lake.create([(1, "a"), (2, "b")])
+    [path] = data_files(table).values()
+    change = change_of(table, deleted_positions={path: [0]})
+    commit_table = SqlCatalog.commit_table
+
+    def answer_nothing(*arguments: Any) -> None:
+        raise InputError("no answer")
+
+    def lose_answer(catalog: Any, *arguments: Any) -> None:
+        commit_table(catalog, *arguments)
+        monkeypatch.setattr(SqlCatalog, "load_table", answer_nothing)
+        raise ConnectionError("lost")
+
+    monkeypatch.setattr(SqlCatalog, "commit_table", lose_answer)
+    with pytest.raises(InputError, match="no answer"):
+        commit_change(table, change)
+    monkeypatch.undo()
+    assert rows_of(lake.load()) == [(2, "b")]
 
 
 class Crash(BaseException):

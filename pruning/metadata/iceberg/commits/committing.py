@@ -82,6 +82,8 @@ class _Commit:
         self._read = self._read_snapshot()
         self._entries: Mapping[str, Any] = {}
         self._passed: tuple[int, ...] = ()
+        # True while the catalog may have the snapshot, so that none of its files may be deleted.
+        self._is_undecided = False
 
     def run(self) -> CommittedChange:
         self.prepare()
@@ -89,7 +91,8 @@ class _Commit:
         try:
             return self._try_repeatedly(files)
         except InputError:
-            delete_files(self._table.io, [entry.file_path for entry in files.deletes.values()])
+            if not self._is_undecided:
+                delete_files(self._table.io, [entry.file_path for entry in files.deletes.values()])
             raise
 
     def prepare(self) -> None:
@@ -201,6 +204,7 @@ class _Commit:
         )
         writer = SnapshotWriter(self._table, self._snapshot_id)
         snapshot = write_snapshot(self._table, self._manifests, writer, self._snapshot_id, changes)
+        self._is_undecided = True
         try:
             response = self._table.catalog.commit_table(
                 self._table, _requirements(self._table.metadata), _updates(snapshot)
@@ -211,6 +215,7 @@ class _Commit:
             if self._table.metadata.snapshot_by_id(self._snapshot_id) is not None:
                 return self._committed(self._table.metadata_location)
             if isinstance(error, CommitFailedException):
+                self._is_undecided = False
                 writer.discard()
                 return None
             # The commit may still be under way, so its files stay.

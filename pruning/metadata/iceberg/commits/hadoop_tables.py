@@ -20,7 +20,7 @@ from pyiceberg.table.metadata import TableMetadataUtil
 from pyiceberg.table.update import update_table_metadata
 
 from pruning.errors import InputError
-from pruning.metadata.files.locations import is_on_local_disk, is_uri, locate
+from pruning.metadata.files.locations import S3_ENDPOINTS, is_on_local_disk, is_uri, locate
 from pruning.metadata.files.object_stores import TEMPORARY, files_at, objects_at
 
 _VERSION = re.compile(r"v(\d+)(\.gz)?\.metadata\.json(\.gz)?")
@@ -61,7 +61,7 @@ class _HadoopCatalog(NoopCatalog):  # type: ignore[misc]
         if data.startswith(_GZIP_MAGIC):
             data = gzip.decompress(data)
         metadata = TableMetadataUtil.parse_raw(data.decode())
-        io = load_file_io({}, location=self._directory)
+        io = load_file_io(_client_options(), location=self._directory)
         return Table(
             identifier=(self._directory,), metadata=metadata, metadata_location=location, io=io, catalog=self
         )
@@ -121,6 +121,17 @@ class _HadoopCatalog(NoopCatalog):  # type: ignore[misc]
         with contextlib.suppress(OSError):
             _replace(f"{self._folder}/{_HINT}", str(number).encode())
         return CommitTableResponse(metadata=metadata, metadata_location=location)
+
+
+def _client_options() -> dict[str, str]:
+    """Return the options by which PyIceberg's client of S3 asks the store that other clients ask here."""
+    variables = {"s3.endpoint": S3_ENDPOINTS, "s3.region": ("AWS_REGION", "AWS_DEFAULT_REGION")}
+    options = {}
+    for option, names in variables.items():
+        values = [os.environ[name] for name in names if os.environ.get(name)]
+        if values:
+            options[option] = values[0]
+    return options
 
 
 def _create(path: str, data: bytes) -> None:
