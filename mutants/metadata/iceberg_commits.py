@@ -1,5 +1,7 @@
 """Commits to Iceberg tables that are wrong in one way each."""
 
+import os
+import shutil
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,9 +10,9 @@ from pyiceberg.table.update import AssertTableUUID
 
 from mutants.replacements import Replacement
 from pruning.metadata.iceberg.commits import added_files, committing, conflicts, manifests, new_snapshots
+from pruning.metadata.iceberg.commits.position_files import path_bounds
 from pruning.metadata.iceberg.commits.snapshot_files import SnapshotEffect
 
-_path_bounds = conflicts.path_bounds
 _write_entries = manifests.SnapshotWriter._manifest
 
 
@@ -43,12 +45,12 @@ def _drop_any_delete_file(delete_file: Any, paths: frozenset[str]) -> bool:
 
 
 def _lower_bound_twice(delete_file: Any) -> tuple[bytes, bytes] | None:
-    bounds = _path_bounds(delete_file)
+    bounds = path_bounds(delete_file)
     return None if bounds is None else (bounds[0], bounds[0])
 
 
 def _names_without_content(delete_file: Any, paths: frozenset[str]) -> bool:
-    bounds = _path_bounds(delete_file)
+    bounds = path_bounds(delete_file)
     return bounds is not None and bounds[0] == bounds[1]
 
 
@@ -70,6 +72,10 @@ WRITING_MUTANTS: Mapping[str, Replacement] = {
 # A mutant that loses updates of concurrent writers.
 RACING_MUTANTS: Mapping[str, Replacement] = {
     "the parent is no requirement": Replacement(committing, "_requirements", _require_the_table_alone),
+}
+# A mutant that writes a version of a directory over one that another writer wrote.
+DIRECTORY_MUTANTS: Mapping[str, Replacement] = {
+    "a version's file is replaced": Replacement(os, "link", shutil.copyfile),
 }
 # A mutant that passes over row groups without bounds.
 BOUNDS_MUTANTS: Mapping[str, Replacement] = {

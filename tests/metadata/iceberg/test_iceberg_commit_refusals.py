@@ -140,14 +140,23 @@ def test_files_outside_their_partition_are_refused(
     lake: IcebergLake, rows: list[Any], partition: tuple[Any, ...], sentence: str
 ) -> None:
     table = lake.create(spec=BY_P)
-    added = NewDataFile(path=write_file(table, rows), partition=partition)
+    added = NewDataFile(path=write_file(table, rows), spec_id=0, partition=partition)
     _refuse(lake, change_of(table, added_files=(added,)), sentence)
+
+
+@pytest.mark.parametrize("number", [None, 7])
+def test_files_without_the_spec_of_their_partition_are_refused(lake: IcebergLake, number: int | None) -> None:
+    table = lake.create(spec=BY_P)
+    added = NewDataFile(path=write_file(table, [(1, "a")]), spec_id=number, partition=("a",))
+    _refuse(
+        lake, change_of(table, added_files=(added,)), f"the file's partition spec is {number}, and the table"
+    )
 
 
 def test_a_file_of_null_alone_is_in_the_partition_of_null(lake: IcebergLake) -> None:
     table = lake.create(spec=BY_P)
     rows: list[Any] = [(1, None), (2, None)]
-    added = NewDataFile(path=write_file(table, rows), partition=(None,))
+    added = NewDataFile(path=write_file(table, rows), spec_id=0, partition=(None,))
     commit_change(table, change_of(table, added_files=(added,)))
     assert rows_of(lake.load()) == rows
 

@@ -249,7 +249,7 @@ def test_a_table_that_came_from_version_1_can_have_deleted_positions(lake: Icebe
 
 def test_a_table_without_snapshots_can_get_its_first(lake: IcebergLake) -> None:
     table = lake.create(spec=BY_P)
-    added = NewDataFile(path=write_file(table, [(1, "a")]), partition=("a",))
+    added = NewDataFile(path=write_file(table, [(1, "a")]), spec_id=0, partition=("a",))
     commit_change(table, change_of(table, added_files=(added,)))
     assert rows_of(lake.load()) == [(1, "a")]
 

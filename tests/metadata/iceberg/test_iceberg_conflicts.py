@@ -246,3 +246,28 @@ def test_rows_written_by_columns_that_have_changed_are_a_conflict(tmp_path: Path
         update.rename_column("p", "q")
     with pytest.raises(SnapshotConflict, match="columns have changed"):
         commit_change(table, change)
+
+
+def test_a_change_that_is_in_the_table_already_is_a_conflict(base: Base) -> None:
+    """Its files would be there twice, if it was tried again after an answer was lost."""
+    change = replace(change_of(base.table, **base.added((50, "c"))), isolation=Isolation.SNAPSHOT)
+    commit_change(base.table, change)
+    with pytest.raises(SnapshotConflict, match=r"added the file .* already"):
+        commit_change(base.table, change)
+
+
+def test_columns_that_change_at_the_last_moment_are_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = IcebergLake(tmp_path).create([(1, "a")])
+    change = replacement(table, data_files(table)[1,], [(9, "a")])
+    write = committing.write_snapshot
+
+    def write_late(*arguments: Any) -> Any:
+        with table.update_schema() as update:
+            update.rename_column("p", "q")
+        return write(*arguments)
+
+    monkeypatch.setattr(committing, "write_snapshot", write_late)
+    with pytest.raises(SnapshotConflict, match="columns have changed"):
+        commit_change(table, change)

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from hadoop_lake import make_hadoop_table
-from iceberg_lake import IcebergLake, change_of, data_files, rows_of, write_file
+from iceberg_lake import PATIENT, IcebergLake, change_of, data_files, rows_of, write_file
 from pyiceberg.table import StaticTable
 
+from mutants.metadata.iceberg_commits import DIRECTORY_MUTANTS
 from pruning.errors import InputError
 from pruning.metadata.files import object_stores
 from pruning.metadata.iceberg.commits import hadoop_tables
@@ -51,11 +52,8 @@ def test_metadata_is_compressed_if_the_table_says_so(tmp_path: Path) -> None:
     assert rows_of(open_hadoop_table(directory)) == [(1, "a")]
 
 
-def test_a_version_of_another_writer_is_never_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Between the look for the latest version and the writing of the next one, another writer writes it."""
-    directory = make_hadoop_table(tmp_path, **{"commit.retry.min-wait-ms": "1"})
+def _check_race(directory: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commit while another writer writes the next version after it was seen to be free."""
     create = hadoop_tables._create
 
     def create_late(path: str, data: bytes) -> None:
@@ -69,12 +67,25 @@ def test_a_version_of_another_writer_is_never_replaced(
     change = change_of(table, added_files=(NewDataFile(path=path),), may_match=lambda files: False)
     committed = commit_change(table, change)
     assert len(committed.passed) == 1
-    assert rows_of(open_hadoop_table(directory)) == [(1, "a"), (2, "b")]
+    table = open_hadoop_table(directory)
+    assert rows_of(table) == [(1, "a"), (2, "b")]
     # The manifests of the lost attempt are gone.
-    listed = {
-        m.manifest_path for s in open_hadoop_table(directory).snapshots() for m in s.manifests(table.io)
-    }
-    assert {path.name for path in Path(directory).rglob("*-m*.avro")} == {os.path.basename(m) for m in listed}
+    listed = {manifest.manifest_path for s in table.snapshots() for manifest in s.manifests(table.io)}
+    written = {path.name for path in Path(directory).rglob("*-m*.avro")}
+    assert written == {os.path.basename(path) for path in listed}
+
+
+def test_a_version_of_another_writer_is_never_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _check_race(make_hadoop_table(tmp_path, **PATIENT), monkeypatch)
+
+
+@pytest.mark.parametrize("name", DIRECTORY_MUTANTS)
+def test_mutants_replace_a_version(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(*DIRECTORY_MUTANTS[name])
+    with pytest.raises(AssertionError):
+        _check_race(make_hadoop_table(tmp_path, **PATIENT), monkeypatch)
 
 
 def test_a_directory_of_a_catalog_is_refused(tmp_path: Path) -> None:

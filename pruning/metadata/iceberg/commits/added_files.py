@@ -38,11 +38,7 @@ def added_data_file(io: Any, metadata: Any, added: NewDataFile, read_files: Mapp
     # Partition and bounds are independent here: the partition is checked by bounds of all columns in full.
     data_file = _entry(io, metadata, metadata.properties, added.path)
     exact = _entry(io, metadata, {"write.metadata.metrics.default": "full"}, added.path)
-    if added.beside is None:
-        spec, values = metadata.spec(), added.partition
-    else:
-        neighbor = read_files[added.beside].data_file
-        spec, values = metadata.specs()[neighbor.spec_id], tuple(neighbor.partition)
+    spec, values = _partition(metadata, added, read_files)
     if len(values) != len(spec.fields):
         raise InputError(
             f"{added.path}: {len(values)} partition values for the {len(spec.fields)} fields of the table's "
@@ -50,6 +46,27 @@ def added_data_file(io: Any, metadata: Any, added: NewDataFile, read_files: Mapp
         )
     _check_partition(exact, spec, values, schema)
     return _in_partition(data_file, spec.spec_id, Record(*values))
+
+
+def _partition(
+    metadata: Any, added: NewDataFile, read_files: Mapping[str, Any]
+) -> tuple[Any, tuple[Any, ...]]:
+    """Return the partition spec of a file, and its values.
+
+    Raises:
+        InputError: the table has no such spec, or is partitioned and the file has none.
+    """
+    if added.beside is not None:
+        neighbor = read_files[added.beside].data_file
+        return metadata.specs()[neighbor.spec_id], tuple(neighbor.partition)
+    # Of another spec, which may have become the default since, the same values are another partition.
+    spec = metadata.spec() if added.spec_id is None else metadata.specs().get(added.spec_id)
+    if spec is None or (added.spec_id is None and spec.fields):
+        raise InputError(
+            f"{added.path}: the file's partition spec is {added.spec_id}, and the table has "
+            f"{sorted(metadata.specs())}; name the one that the file was written by."
+        )
+    return spec, added.partition
 
 
 def _entry(io: Any, metadata: Any, properties: Mapping[str, str], path: str) -> Any:

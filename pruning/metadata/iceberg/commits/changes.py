@@ -23,12 +23,14 @@ class NewDataFile:
     Attributes:
         path: Its address, as it shall be written into the table's metadata.
         beside: A data file of the snapshot that was read, in the same partition; None if `partition` is it.
-        partition: The transformed values of the default partition spec, in the order of its fields and in the
-            form of PyIceberg's partition records, as days since 1970; empty for a table without partitions.
+        spec_id: The partition spec of `partition`; None for a table that is not partitioned.
+        partition: The transformed values of the spec's fields in their order, in the form of PyIceberg's
+            partition records, as days since 1970.
     """
 
     path: str
     beside: str | None = None
+    spec_id: int | None = None
     partition: tuple[Any, ...] = ()
 
 

@@ -17,6 +17,7 @@ from pyiceberg.table import StaticTable
 from pyiceberg.table.refs import SnapshotRefType
 from pyiceberg.table.update import (
     AddSnapshotUpdate,
+    AssertCurrentSchemaId,
     AssertRefSnapshotId,
     AssertTableUUID,
     SetSnapshotRefUpdate,
@@ -230,11 +231,12 @@ class _Commit:
 
 
 def _requirements(metadata: Any) -> tuple[Any, ...]:
-    """Return the conditions of a commit: the same table, and no snapshot after the new one's parent."""
+    """Return the conditions of a commit: the same table and columns, and no snapshot after the parent."""
     head = metadata.current_snapshot()
     parent = None if head is None else head.snapshot_id
     return (
         AssertTableUUID(uuid=metadata.table_uuid),
+        AssertCurrentSchemaId(current_schema_id=metadata.current_schema_id),
         AssertRefSnapshotId(ref=_BRANCH, snapshot_id=parent),
     )
 

@@ -90,6 +90,12 @@ def check_conflicts(
     if not effects:
         return frozenset()
     conflict = _Conflict(name, effects)
+    for effect in effects:
+        again = {entry.data_file.file_path for entry in effect.added_data} & {
+            f.path for f in change.added_files
+        }
+        if again:
+            raise conflict.error(f"added the file {min(again)} already", effect)
     gone = _check_files_exist(change, touched, effects, conflict)
     logical = [effect for effect in effects if not effect.keeps_rows]
     _check_no_new_deletes(change, touched, logical, conflict)  # (2)
