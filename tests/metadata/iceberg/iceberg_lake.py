@@ -55,8 +55,10 @@ class IcebergLake:
         **properties: str,
     ) -> Any:
         """Create a table, and append each list of rows as a snapshot of its own."""
-        given = {key.replace("_", "-"): value for key, value in properties.items()}
-        table = self.catalog.create_table(name, schema, partition_spec=spec, properties={**PATIENT, **given})
+        settings = {key.replace("_", "-"): value for key, value in properties.items()}
+        table = self.catalog.create_table(
+            name, schema, partition_spec=spec, properties={**PATIENT, **settings}
+        )
         for rows in files:
             table.append(arrow_rows(table, rows))
         return table

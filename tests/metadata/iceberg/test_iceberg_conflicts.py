@@ -252,7 +252,7 @@ def test_a_change_that_is_in_the_table_already_is_a_conflict(base: Base) -> None
     """Its files would be there twice, if it was tried again after an answer was lost."""
     change = replace(change_of(base.table, **base.added((50, "c"))), isolation=Isolation.SNAPSHOT)
     commit_change(base.table, change)
-    with pytest.raises(SnapshotConflict, match=r"added the file .* already"):
+    with pytest.raises(SnapshotConflict, match=r"has added the file .* already"):
         commit_change(base.table, change)
 
 

@@ -90,12 +90,7 @@ def check_conflicts(
     if not effects:
         return frozenset()
     conflict = _Conflict(name, effects)
-    for effect in effects:
-        again = {entry.data_file.file_path for entry in effect.added_data} & {
-            f.path for f in change.added_files
-        }
-        if again:
-            raise conflict.error(f"added the file {min(again)} already", effect)
+    _check_not_committed(name, change, effects)
     gone = _check_files_exist(change, touched, effects, conflict)
     logical = [effect for effect in effects if not effect.keeps_rows]
     _check_no_new_deletes(change, touched, logical, conflict)  # (2)
@@ -125,6 +120,19 @@ class _Conflict:
             f"table, {reason}; run the statement again.",
             self._snapshots,
         )
+
+
+def _check_not_committed(name: str, change: TableChange, effects: Sequence[SnapshotEffect]) -> None:
+    paths = {added.path for added in change.added_files}
+    for effect in effects:
+        common = paths.intersection(entry.data_file.file_path for entry in effect.added_data)
+        if common:
+            number = effect.snapshot.snapshot_id
+            raise SnapshotConflict(
+                f"{name}: snapshot {number} has added the file {min(common)} already; if that was an earlier "
+                "attempt of this change, it is in the table.",
+                [effect.snapshot.snapshot_id for effect in effects],
+            )
 
 
 def _check_files_exist(
