@@ -22,7 +22,7 @@ _LOCAL = fs.LocalFileSystem()
 # Hadoop's names of S3 clients; Arrow has one client, under the plain name.
 _SCHEMES = {"s3a": "s3", "s3n": "s3"}
 # Environment variables that name the endpoint of Arrow's S3 client.
-_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+S3_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 # The characters that Hadoop does not escape when it prints a path as a URI.
 _UNESCAPED = "/:@&=+$,;!*'()~"
 
@@ -144,7 +144,7 @@ def address(path: str) -> str:
     """
     parts = urlsplit(path, allow_fragments=False)
     scheme = _SCHEMES.get(parts.scheme.lower(), parts.scheme.lower())
-    options = [parts.query, *(os.environ.get(name, "") for name in _ENDPOINTS if scheme == "s3")]
+    options = [parts.query, *(os.environ.get(name, "") for name in S3_ENDPOINTS if scheme == "s3")]
     host = "?".join([parts.netloc, *filter(None, options)])
     return f"arrow+{scheme}://{host}{unquote(parts.path)}".rstrip("/")
 
