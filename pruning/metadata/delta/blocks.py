@@ -18,7 +18,7 @@ from pruning.metadata.delta.vectors import DeletionVectors
 from pruning.metadata.footers.chunk_facts import without
 from pruning.metadata.footers.thrift_lanes import ABSENT, Mask, Numbers
 from pruning.metadata.table.live_rows import with_deleted_rows
-from pruning.metadata.table.schema import block_schema
+from pruning.metadata.table.schema import block_schema, is_nested
 from pruning.metadata.table.structs import make_typed_struct, whole
 from pruning.metadata.versioned.table_version import VersionFiles
 
@@ -51,7 +51,11 @@ class DeltaBlocks:
 
     def __call__(self, names: frozenset[str]) -> pa.Table:
         """Return block metadata of these top-level columns, a block for each file."""
-        partitions = {name: field for name, field in self.columns.partition_fields.items() if name in names}
+        partitions = {
+            name: field
+            for name, field in self.columns.partition_fields.items()
+            if name in names and not is_nested(name)
+        }
         others = {name: field for name, field in self.columns.fields.items() if top_column(name) in names}
         fields = list(others.values())
         # Without a file there is one empty batch, so that there are columns.

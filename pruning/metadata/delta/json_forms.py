@@ -4,7 +4,7 @@ Each form gives the value that is at most, or at least, what a writer may have m
 """
 
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Context, Decimal, localcontext
 from typing import Any
 
@@ -116,10 +116,11 @@ def _time(value: Any, type_: Type, is_upper: bool) -> int | None:
     time = datetime.fromisoformat(value)
     offset = time.utcoffset()
     time = time.replace(tzinfo=None)
+    # A time without an offset may be of any zone.
+    if (offset is None) != (type_.kind is Kind.TIMESTAMP_NTZ):
+        return None
     if offset is not None:
-        if type_.kind is Kind.TIMESTAMP_NTZ:
-            return None
-        time = time.replace(tzinfo=UTC).replace(tzinfo=None) - offset
+        time -= offset
         if offset and time < _WHOLE_OFFSETS:
             time = time + _MINUTE if is_upper else time - _MINUTE
     since = time - _EPOCH

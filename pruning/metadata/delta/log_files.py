@@ -77,9 +77,10 @@ class DeltaLog:
             )
         checkpoint = max((place for place in self.checkpoints if place <= version), default=None)
         if checkpoint is None and 0 not in self.commits:
+            way = f"read a version from {self.oldest} on" if self.checkpoints else "restore them"
             raise InputError(
                 f"{self.location}: version {version} can no longer be read, because commits before version "
-                f"{self.oldest} were cleaned from the log; read a version from {self.oldest} on"
+                f"{self.oldest} are gone from the log; {way}"
             )
         start = 0 if checkpoint is None else checkpoint + 1
         for place in range(start, version + 1):

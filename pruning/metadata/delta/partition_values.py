@@ -30,6 +30,10 @@ _EPOCH = datetime(1970, 1, 1)
 _WIDE = Context(prec=80)
 
 
+class _NoZone(ValueError):
+    """A timestamp names no time zone, and none was passed."""
+
+
 def partition_table(
     values: pa.MapArray, paths: pa.Array, fields: Mapping[str, DeltaField], zone: str | None
 ) -> pa.Table:
@@ -70,10 +74,12 @@ def _column(values: pa.MapArray, paths: pa.Array, name: str, field: DeltaField, 
             converted.append(None if text == "" else convert(text))
         except (ValueError, InvalidOperation, OverflowError) as error:
             file = paths[pc.index(encoded.indices, code).as_py()].as_py()
-            raise InputError(
-                f"{file}: its partition value {text!r} of the column {name} is no {field.type}"
-                + (f" ({error})" if str(error).startswith("pass ") else "; correct the table's log")
-            ) from error
+            fault = (
+                "names no time zone: pass that of the session that wrote it, such as zone='UTC'"
+                if isinstance(error, _NoZone)
+                else f"is no {field.type}; correct the table's log"
+            )
+            raise InputError(f"{file}: its partition value {text!r} of the column {name} {fault}") from error
     uniques = _array(converted, field.type)
     return uniques.take(encoded.indices)
 
@@ -164,7 +170,7 @@ def _instant(text: str, zone: ZoneInfo | None) -> int:
     time = datetime.fromisoformat(_match(_INSTANT, text))
     if time.tzinfo is None:
         if zone is None:
-            raise ValueError("pass the zone of the session that wrote it, such as zone='UTC'")
+            raise _NoZone
         time = time.replace(tzinfo=zone)
     return _microseconds(time.astimezone(UTC).replace(tzinfo=None))
 

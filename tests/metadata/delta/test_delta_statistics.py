@@ -86,7 +86,7 @@ FORMS = [
     ("boolean", 1, False),
     ("date", "2024-02-30", False),
     ("date", "2024-01-01T00:00:00", False),
-    ("timestamp", "2024-01-01 00:00:00", True),
+    ("timestamp", "2024-01-01 00:00:00", False),
     ("timestamp", "2024-01-01T00:00:00.000-08:00", True),
     ("timestamp", "yesterday", False),
     ("timestamp_ntz", "2024-01-01", True),

@@ -132,6 +132,8 @@ def _form(value: Any, type_: str, writer: str, is_upper: bool) -> Any:
         return _text(value, writer, is_upper)
     if isinstance(value, Decimal):
         return float(value) if writer == "rust" else _Number(str(value))
+    if isinstance(value, float) and math.isnan(value):
+        return "NaN"
     if isinstance(value, float) and math.isinf(value):
         return None if writer == "rust" else ("Infinity" if value > 0 else "-Infinity")
     if type_ == "float" and writer != "rust":
