@@ -14,7 +14,7 @@ from pyspark.sql.functions import col
 from pyspark.sql.types import StructType
 
 from pruning.expressions.names import quoted_name
-from pruning.metadata.files.locations import locate
+from pruning.metadata.files.locations import is_uri, locate, to_uri
 from pruning.metadata.footers.thrift_lanes import Mask
 from pruning.metadata.versioned.table_version import DeletedRows, TableVersion
 from pruning.spark.versioned.frames import version_frame
@@ -152,7 +152,7 @@ def write_rows(rows: DataFrame, fields: str, directory: str) -> list[WrittenFile
     )
     writer = placed.select(*columns, column(GROUP)).write
     writer.options(**_WITHOUT_MARKER).partitionBy(GROUP).parquet(hadoop_path(directory))
-    system, root = locate(directory)
+    system, root = locate(to_uri(directory) if is_uri(directory) else directory)
     selector = fs.FileSelector(root, recursive=True)
     matches = [_FILE.fullmatch(info.path) for info in system.get_file_info(selector)]
     return [

@@ -26,7 +26,7 @@ from pruning.dml.changed_rows import (
 from pruning.dml.plans import RewritePlan
 from pruning.dml.targets import Mode, Statement, StatementConflict, TableChange, Target
 from pruning.errors import InputError
-from pruning.metadata.files.locations import locate
+from pruning.metadata.files.locations import is_uri, locate, to_uri
 from pruning.spark.jvm.gateway import first_line
 from pruning.techniques.dml.rewriting import Fate
 
@@ -222,6 +222,6 @@ class StatementRun:
 
 def _delete_directory(directory: str) -> None:
     """Delete files that no version names, if there are any."""
-    system, root = locate(directory)
+    system, root = locate(to_uri(directory) if is_uri(directory) else directory)
     if system.get_file_info(root).type is fs.FileType.Directory:
         system.delete_dir(root)

@@ -13,14 +13,24 @@ from pyspark.sql import SparkSession
 
 from pruning.arguments import check_choice, check_text, describe_value
 from pruning.dml.conditions import blocks_for
-from pruning.dml.delta_targets import DeltaTarget
 from pruning.dml.plans import plan_delete, plan_update
 from pruning.dml.running import StatementResult, StatementRun
 from pruning.dml.targets import Mode, Statement, Target
 from pruning.errors import InputError
+from pruning.metadata.files.listing import texts_of_paths
+from pruning.metadata.files.locations import path_below
+from pruning.metadata.files.table_formats import arrow_has_markers
 from pruning.spark.versioned.schemas import fields_of
 
 __all__ = ["Mode", "StatementResult", "delete", "update"]
+
+# Times as microseconds in UTC, and dates of the proleptic calendar, as both formats have them.
+_WRITER_SETTINGS = {
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.fieldId.write.enabled": "true",
+    "spark.sql.parquet.writeLegacyFormat": "false",
+}
 
 
 def delete(
@@ -97,6 +107,7 @@ def _run(
     check_text("where", where)
     if mode is not None:
         check_choice("mode", mode, Mode)
+    spark = _writing_session(spark)
     target = _open_target(spark, table)
     mode = target.default_mode(statement) if mode is None else mode
     target.check(statement, mode)
@@ -114,14 +125,40 @@ def _run(
     return run.execute()
 
 
-def _open_target(spark: Any, table: Any) -> Target:
+def _writing_session(spark: Any) -> SparkSession:
+    """Return a session with the functions, views and settings of another, that writes times as tables need them.
+
+    Raises:
+        InputError: there is no session of this process.
+    """
     if not isinstance(spark, SparkSession) or not hasattr(spark, "_jsparkSession"):
         raise InputError(
             f"A {type(spark).__name__} was given where a Spark session of this process is needed."
         )
+    writing = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+    for name, value in _WRITER_SETTINGS.items():
+        writing.conf.set(name, value)
+    return writing
+
+
+def _open_target(spark: SparkSession, table: Any) -> Target:
+    """Return the table that a statement changes.
+
+    Raises:
+        InputError: there is none, or it cannot be read.
+    """
     if isinstance(table, str | os.PathLike):
-        return DeltaTarget.open(spark, os.fspath(table))
-    raise InputError(f"The table is {describe_value(table)}; name its directory")
+        (path,) = texts_of_paths(table)
+        (is_delta,) = arrow_has_markers([(path_below(path, "_delta_log"), "")])
+        if is_delta:
+            return DeltaTarget.open(spark, path)
+    elif not hasattr(table, "metadata_location"):
+        raise InputError(
+            f"The table is {describe_value(table)}; name its directory, or give a table that PyIceberg loads"
+        )
+    from pruning.dml.iceberg_targets import IcebergTarget
+
+    return IcebergTarget.open(path if isinstance(table, str | os.PathLike) else table)
 
 
 def _checked_assignments(
