@@ -56,6 +56,25 @@ def newest_metadata(path: str) -> str:
     return path_below(folder, newest[0])
 
 
+def note_of_choice(path: str, file: str) -> tuple[str, ...]:
+    """Return what a reader should know of the choice of a metadata file: a catalog may name another one.
+
+    A commit that failed may leave a file behind. Tables of Hadoop's catalogs have no other catalog than their
+    directory.
+
+    Args:
+        path: The path that was opened.
+        file: The metadata file that was chosen.
+    """
+    name = parent_and_name(file)[1]
+    if path == file or not name[0].isdigit():
+        return ()
+    return (
+        f"{name} was taken for the newest metadata of the table, because its number is the greatest; give "
+        "the path of a metadata file if the table's catalog names another one",
+    )
+
+
 def _number(name: str) -> int | None:
     match = _NAME.fullmatch(name)
     return None if match is None else int(match["version"] or match["number"])

@@ -17,6 +17,7 @@ from pruning.metadata.iceberg.equality_deletes import equality_deletes
 from pruning.metadata.iceberg.fields import fields_of_schema
 from pruning.metadata.iceberg.layouts import FileLayouts, LaidOutTable, file_layouts, has_one_layout
 from pruning.metadata.iceberg.manifests import require_pyiceberg
+from pruning.metadata.iceberg.metadata_files import note_of_choice
 from pruning.metadata.iceberg.partition_values import DataPartitions
 from pruning.metadata.iceberg.planned_files import FieldMetrics, PlannedFiles
 from pruning.metadata.iceberg.schema_fields import Json, nested_fields
@@ -83,6 +84,7 @@ def open_iceberg_version(
         deleted_rows=IcebergDeletedRows(applied),
         equality_deletes=equality_deletes(applied, schema, metadata.location),
         blocks=_Blocks(metadata=metadata, schema=schema, applied=applied, partitions=partitions),
+        notes=note_of_choice(path, metadata.file),
     )
 
 

@@ -319,6 +319,18 @@ def test_a_position_file_for_a_removed_data_file_deletes_nothing(table: Handmade
     assert not version.deleted_rows.mask.any()
 
 
+def test_the_second_call_reads_no_manifest(table: HandmadeTable) -> None:
+    table.commit(table.values([1], ROWS[:1]))
+    first = open_iceberg_version(str(table.folder))
+    for path in (*table.folder.glob("metadata/*.avro"), *table.folder.glob("data/*")):
+        path.unlink()
+    second = open_iceberg_version(str(table.folder))
+    assert second.files.paths == first.files.paths
+    assert second.equality_deletes == first.equality_deletes
+    assert second.notes == ()
+    assert second.blocks(frozenset({"id"})).equals(first.blocks(frozenset({"id"})))
+
+
 @pytest.mark.parametrize("path", ["", 5, None, "a\0b", "\ud800", "nowhere", "s3x://a/b"])
 def test_what_is_no_path_of_a_table_is_refused(path: Any) -> None:
     with pytest.raises(InputError):
