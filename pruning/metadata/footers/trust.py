@@ -152,7 +152,7 @@ def _has_crossed_bounds(evidence: Evidence) -> Chunks:
 
 def _minimum_may_be_shifted(evidence: Evidence) -> Chunks:
     """Return the chunks with values that may be old enough for Spark to shift them below the minimum."""
-    shifts = _SHIFTS.get(evidence.traits.storage.type)
+    shifts = SHIFTS.get(evidence.traits.storage.type)
     if shifts is None or not evidence.provenance.rebased:
         return False
     return _has_no_value(evidence.min) | _is_less(evidence.min, shifts[0])
@@ -160,7 +160,7 @@ def _minimum_may_be_shifted(evidence: Evidence) -> Chunks:
 
 def _maximum_may_be_exceeded(evidence: Evidence) -> Chunks:
     """Return the chunks in which Spark may shift a value above the maximum."""
-    shifts = _SHIFTS.get(evidence.traits.storage.type)
+    shifts = SHIFTS.get(evidence.traits.storage.type)
     if shifts is None:
         return False
     first_unshifted, reach = shifts
@@ -191,7 +191,7 @@ def _has_bounds_without_values(evidence: Evidence) -> Mask:
 
 # Type -> (the first value that is never shifted, how far beyond it a shifted value may end up). Shifted
 # dates stay below that value; shifts of instants depend on the zone, and stay within a day.
-_SHIFTS = {
+SHIFTS = {
     types.DATE: (_SAME_DATE, 0),
     types.TIMESTAMP: (_SAME_INSTANT, _US_PER_DAY),
     types.TIMESTAMP_NTZ: (_SAME_INSTANT, _US_PER_DAY),

@@ -8,11 +8,12 @@ import pyarrow.compute as pc
 
 from pruning.metadata.footers.chunk_facts import without
 from pruning.metadata.footers.thrift_lanes import ABSENT, Mask, Numbers
-from pruning.metadata.iceberg.bounds import as_ordered, believed_bounds, without_crossed
+from pruning.metadata.iceberg.bounds import believed_bounds
 from pruning.metadata.iceberg.fields import IcebergField
 from pruning.metadata.iceberg.partitions import PartitionKnowledge, partition_knowledge
 from pruning.metadata.iceberg.planned_files import FieldMetrics, PlannedFiles
 from pruning.metadata.table.live_rows import with_deleted_rows
+from pruning.metadata.table.ordered import as_ordered, true_lanes, without_crossed
 from pruning.metadata.table.schema import block_schema
 from pruning.metadata.table.structs import make_typed_struct
 
@@ -71,8 +72,8 @@ def _column(
         is_null = np.where(knowledge.is_constant, knowledge.is_null, is_null | knowledge.is_null)
         null_counts = np.where(knowledge.is_value, 0, null_counts)
         if floating:
-            is_nan = knowledge.is_constant & _mask(pc.is_nan(lower))
-            is_number = knowledge.is_constant & _mask(lower.is_valid()) & ~is_nan
+            is_nan = knowledge.is_constant & true_lanes(pc.is_nan(lower))
+            is_number = knowledge.is_constant & true_lanes(lower.is_valid()) & ~is_nan
             nan_counts = np.where(is_nan, rows, np.where(is_number, 0, nan_counts))
             lower, upper = without(lower, is_nan), without(upper, is_nan)
         else:
@@ -155,8 +156,3 @@ def _plausible(counts: Numbers, rows: Numbers) -> Numbers:
 def _optional(numbers: Numbers) -> pa.Array:
     """Return numbers as an Arrow array, NULL where they are absent."""
     return pa.array(numbers, mask=numbers < 0)
-
-
-def _mask(lanes: pa.Array) -> Mask:
-    mask: Mask = pc.fill_null(lanes, False).to_numpy(zero_copy_only=False).astype(np.bool_)
-    return mask

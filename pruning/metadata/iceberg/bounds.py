@@ -1,6 +1,5 @@
 """The bounds of a field in Iceberg's metadata: decoded, and what is believed of them."""
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -15,8 +14,8 @@ from pruning.metadata.footers.physical_types import (
     Form,
     NumberForm,
 )
-from pruning.metadata.footers.thrift_lanes import Mask
 from pruning.metadata.iceberg.fields import IcebergField
+from pruning.metadata.table.ordered import true_lanes, without_crossed
 from pruning.metadata.table.schema import arrow_type
 
 # The forms of single values by Iceberg's name of the type, each of another length. A file that was written
@@ -69,24 +68,6 @@ def believed_bounds(lower: ByteStrings, upper: ByteStrings, field: IcebergField)
     """
     lowest, highest = decode_values(lower, field), decode_values(upper, field)  # (1)
     if field.type.floating:
-        nan = _mask(pc.is_nan(lowest)) | _mask(pc.is_nan(highest))
+        nan = true_lanes(pc.is_nan(lowest)) | true_lanes(pc.is_nan(highest))
         lowest, highest = without(lowest, nan), without(highest, nan)  # (2)
     return without_crossed(lowest, highest)  # (3)
-
-
-def without_crossed(lower: pa.Array, upper: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Return bounds that are both NULL where the lower one is above the upper one."""
-    crossed = _mask(pc.greater(as_ordered(lower), as_ordered(upper)))
-    return without(lower, crossed), without(upper, crossed)
-
-
-def as_ordered(values: pa.Array) -> pa.Array:
-    """Return values in a type that Arrow orders as Spark orders the values."""
-    if pa.types.is_boolean(values.type):
-        return values.cast(pa.int8())
-    return values.cast(pa.binary()) if pa.types.is_string(values.type) else values
-
-
-def _mask(lanes: pa.Array) -> Mask:
-    mask: Mask = pc.fill_null(lanes, False).to_numpy(zero_copy_only=False).astype(np.bool_)
-    return mask
