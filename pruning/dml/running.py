@@ -1,4 +1,4 @@
-"""The execution of a planned statement: Spark finds rows and writes files, and one commit changes the table."""
+"""The execution of a planned statement: Spark finds rows and writes files, and one commit follows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -141,7 +141,7 @@ class StatementRun:
         )
 
     def _check_written(self, written: Sequence[WrittenFile], partitions: Mapping[int, Any]) -> None:
-        """Check that an update has written each group, because each has at least one row.
+        """Check that an update has written each group: each has a row.
 
         Raises:
             InputError: files are missing, as in a store that lists new files late.
@@ -149,8 +149,8 @@ class StatementRun:
         missing = partitions.keys() - {file.group for file in written}
         if missing and self.statement is Statement.UPDATE:
             raise InputError(
-                f"{self.target.version.location}: {len(missing)} groups of new rows are in no file that its file "
-                "system lists; the table was not changed"
+                f"{self.target.version.location}: {len(missing)} groups of new rows are in no file that its "
+                "file system lists; the table was not changed"
             )
 
     def _places(self, fate: Fate) -> list[int]:
@@ -158,7 +158,7 @@ class StatementRun:
         return [place for place, of_file in enumerate(self.plan.blocks.fates.tolist()) if of_file == fate]
 
     def _matches(self, places: Sequence[int]) -> tuple[dict[int, int], dict[int, BitMap]]:
-        """Return the numbers of matching rows, and their positions if these are deleted, by places of files."""
+        """Return the numbers of matching rows, and positions that are deleted, by the places of files."""
         if not places:
             return {}, {}
         rows = rows_at(self.spark, self.target.version, places)

@@ -13,13 +13,11 @@ from pyspark.sql import SparkSession
 
 from pruning.arguments import check_choice, check_text, describe_value
 from pruning.dml.conditions import blocks_for
+from pruning.dml.opening import open_target
 from pruning.dml.plans import plan_delete, plan_update
 from pruning.dml.running import StatementResult, StatementRun
 from pruning.dml.targets import Mode, Statement, Target
 from pruning.errors import InputError
-from pruning.metadata.files.listing import texts_of_paths
-from pruning.metadata.files.locations import path_below
-from pruning.metadata.files.table_formats import arrow_has_markers
 from pruning.spark.versioned.schemas import fields_of
 
 __all__ = ["Mode", "StatementResult", "delete", "update"]
@@ -46,9 +44,9 @@ def delete(
         mode: The way in which rows leave a file of which other rows stay; None is as the table's
             properties say.
     Raises:
-        InputError: an argument is of another type; there is no such table, or the condition cannot be used;
-            the table does not allow it; or another writer has changed what the statement has read. The table
-            has not changed then.
+        InputError: an argument is of another type; there is no such table, or the condition cannot be
+            used; the table does not allow it; or another writer has changed what the statement has read. The
+            table has not changed then.
     Example:
         >>> import pruning.dml, pyarrow as pa, tempfile
         >>> from deltalake import write_deltalake
@@ -75,8 +73,8 @@ def update(
     Args:
         spark: The session.
         table: As for `delete`.
-        assignments: For each column, an expression in Spark SQL over the row before the statement. Its type is
-            cast to the column's as in an INSERT: a value that does not fit is an error.
+        assignments: For each column, an expression in Spark SQL over the row before the statement. Its value
+            is cast to the column's type as in an INSERT: one that does not fit is an error.
         where: The condition on the rows, in Spark SQL.
         mode: As for `delete`.
     Raises:
@@ -108,7 +106,7 @@ def _run(
     if mode is not None:
         check_choice("mode", mode, Mode)
     spark = _writing_session(spark)
-    target = _open_target(spark, table)
+    target = open_target(spark, table)
     mode = target.default_mode(statement) if mode is None else mode
     target.check(statement, mode)
     blocks = blocks_for(spark, target.version, [where])
@@ -126,7 +124,7 @@ def _run(
 
 
 def _writing_session(spark: Any) -> SparkSession:
-    """Return a session with the functions, views and settings of another, that writes times as tables need them.
+    """Return a session with the functions, views and settings of another, which writes times as tables have.
 
     Raises:
         InputError: there is no session of this process.
@@ -139,26 +137,6 @@ def _writing_session(spark: Any) -> SparkSession:
     for name, value in _WRITER_SETTINGS.items():
         writing.conf.set(name, value)
     return writing
-
-
-def _open_target(spark: SparkSession, table: Any) -> Target:
-    """Return the table that a statement changes.
-
-    Raises:
-        InputError: there is none, or it cannot be read.
-    """
-    if isinstance(table, str | os.PathLike):
-        (path,) = texts_of_paths(table)
-        (is_delta,) = arrow_has_markers([(path_below(path, "_delta_log"), "")])
-        if is_delta:
-            return DeltaTarget.open(spark, path)
-    elif not hasattr(table, "metadata_location"):
-        raise InputError(
-            f"The table is {describe_value(table)}; name its directory, or give a table that PyIceberg loads"
-        )
-    from pruning.dml.iceberg_targets import IcebergTarget
-
-    return IcebergTarget.open(path if isinstance(table, str | os.PathLike) else table)
 
 
 def _checked_assignments(
