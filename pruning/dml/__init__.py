@@ -1,8 +1,8 @@
-"""Statements that change rows: planning of DELETE, UPDATE and MERGE over files, and their execution on tables.
+"""Statements that change rows: what DELETE, UPDATE and MERGE do to files, and their execution on tables.
 
-`plan_delete`, `plan_update` and `plan_merge` tell which files and row groups of any Parquet files are rewritten,
-dropped or left alone. `delete` and `update` change tables of Delta Lake and Apache Iceberg; they are imported when
-they are first used, because they need the packages of the extras `delta` and `iceberg`.
+`plan_delete`, `plan_update` and `plan_merge` tell which files and row groups of any Parquet files are
+rewritten, dropped or left alone. `delete` and `update` change tables of Delta Lake and Apache Iceberg; they
+are imported when they are first used, because they need the packages of the extras `delta` and `iceberg`.
 """
 
 from typing import TYPE_CHECKING, Any
