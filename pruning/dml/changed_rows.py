@@ -86,7 +86,7 @@ def _rows_of_part(spark: SparkSession, version: TableVersion, places: np.ndarray
     files = version.files
     schema = json.loads(version.schema)
     schema["fields"].append(field_json(PLACE, "integer"))
-    values = files.partition_values.take(pa.array(places))
+    values = {name: files.partition_values[name].take(pa.array(places)) for name in version.partition_columns}
     part = replace(
         version,
         schema=json.dumps(schema),
@@ -97,7 +97,7 @@ def _rows_of_part(spark: SparkSession, version: TableVersion, places: np.ndarray
             byte_counts=files.byte_counts[places],
             modified_ms=files.modified_ms[places],
             layouts=files.layouts[places],
-            partition_values=values.append_column(PLACE, pa.array(places, pa.int32())),
+            partition_values=pa.table({**values, PLACE: pa.array(places, pa.int32())}),
             sequence_numbers=files.sequence_numbers[places],
             partition_ids=files.partition_ids[places],
         ),

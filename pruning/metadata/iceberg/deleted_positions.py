@@ -67,6 +67,21 @@ class IcebergDeletedRows:
                     bitmaps[place] = bitmaps[place] | bitmap if place in bitmaps else bitmap
         return [bitmaps.get(place, BitMap()) for place in data_places]
 
+    def positions_in(self, place: int, deletes: Sequence[int]) -> BitMap:
+        """Return the rows of a data file that some of its delete files, or its vector, have.
+
+        Args:
+            place: The place of the data file among all files of the snapshot.
+            deletes: The places of the delete files or vectors.
+        Raises:
+            InputError: as for `positions`.
+        """
+        rows = BitMap()
+        for delete in deletes:
+            is_vector = self.applied.vectors.get(place) == delete
+            rows |= self._vector(place) if is_vector else self._positions_in(delete, [place])[place]
+        return rows
+
     def _vector(self, place: int) -> BitMap:
         files, delete = self.applied.files, self.applied.vectors[place]
         offset, size = int(files.blob_offsets[delete]), int(files.blob_sizes[delete])
