@@ -10,14 +10,14 @@ from pyspark.sql import SparkSession
 
 from pruning.dml.changed_rows import WrittenFile
 from pruning.dml.conditions import may_match
-from pruning.dml.targets import Mode, Statement, StatementConflict, TableChange
+from pruning.dml.targets import Mode, Statement, StatementConflict, TableChange, UncertainStatement
 from pruning.metadata.delta.changed_files import delete_rows, describe_file, remove_files
-from pruning.metadata.delta.commits import DeltaCommit, predicate_parameter
+from pruning.metadata.delta.commits import DeltaCommit, UncertainCommit, predicate_parameter
 from pruning.metadata.delta.committing import commit_changes
 from pruning.metadata.delta.conflicts import CommitConflict, TableReads
 from pruning.metadata.delta.created_files import root_of
 from pruning.metadata.delta.file_keys import file_key, is_absolute
-from pruning.metadata.delta.file_statistics import partition_text
+from pruning.metadata.delta.file_statistics import partition_text, row_count_of
 from pruning.metadata.delta.log_actions import AddedFile
 from pruning.metadata.delta.opening import open_delta_version
 from pruning.metadata.delta.statistics_columns import column_ids, partition_names
@@ -108,6 +108,10 @@ class DeltaTarget:
         if mode is Mode.MERGE_ON_READ:
             with_deletion_vectors(self.root, protocol, metadata)
 
+    def has_row_count(self, place: int) -> bool:
+        """Tell whether the log says how many rows a file has."""
+        return row_count_of(self._file(place).statistics) is not None
+
     def new_directory(self) -> str:
         """Return the path of a new directory below the table's."""
         return f"{self.root}/skipproof-{uuid.uuid4().hex}"
@@ -116,7 +120,9 @@ class DeltaTarget:
         """Commit a change as the table's next version."""
         state = self.state
         rows = [(self._file(place), positions) for place, positions in sorted(change.deleted.items())]
-        rest = delete_rows(self.root, rows, state.protocol, state.metadata) if rows else None
+        # Deletion vectors lie among the new files, so that they go with them if nothing is committed.
+        prefix = change.directory.removeprefix(f"{self.root}/")
+        rest = delete_rows(self.root, rows, state.protocol, state.metadata, prefix=prefix) if rows else None
         removed = remove_files([self._file(place) for place in change.removed])
         added = tuple(self._added_file(file, change) for file in change.written)
         commit = DeltaCommit(
@@ -142,6 +148,8 @@ class DeltaTarget:
             return commit_changes(self.root, commit, reads)
         except CommitConflict as conflict:
             raise StatementConflict(str(conflict)) from conflict
+        except UncertainCommit as error:
+            raise UncertainStatement(str(error)) from error
 
     @cached_property
     def _keys(self) -> dict[str, str]:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,6 +19,7 @@ from pruning.metadata.delta.changed_files import delete_rows
 from pruning.metadata.delta.commits import DeltaCommit, newest_version
 from pruning.metadata.delta.committing import commit_changes
 from pruning.metadata.delta.conflicts import TableReads
+from pruning.metadata.delta.log_actions import AddedFile
 from pruning.metadata.delta.opening import open_delta_version
 from pruning.metadata.delta.table_state import TableState, read_state
 from pruning.metadata.delta.writer_protocol import RowChange
@@ -81,7 +82,7 @@ class DeltaTableOfWorld:
         removed = [
             file.removed(1).to_json()
             for file in self._state().files.values()
-            if file.path.rpartition("/")[2] in chosen
+            if _base_name(file) in chosen
         ]
         rows = [state.rows[number] for in_file in numbers.values() for number in in_file]
         self._commit(*removed, *self._additions(draw, state, rows))
@@ -92,9 +93,9 @@ class DeltaTableOfWorld:
         paths = self.open().files.paths
         names = {Path(paths[place]).name: BitMap(rows) for place, rows in positions.items()}
         rows = [
-            (file, names[file.path.rpartition("/")[2]])
+            (file, names[_base_name(file)])
             for file in state.files.values()
-            if file.path.rpartition("/")[2] in names
+            if _base_name(file) in names
         ]
         changes = delete_rows(root, rows, state.protocol, state.metadata)
         commit = DeltaCommit(
@@ -202,8 +203,8 @@ class DeltaTableOfWorld:
     def _commit(self, *actions: Mapping[str, Any]) -> None:
         log = self.location / "_delta_log"
         version = len(list(log.glob("*.json")))
-        text = "".join(json.dumps(action) + "\n" for action in actions)
-        (log / f"{version:020}.json").write_text(text)
+        text = "".join(json.dumps(action, ensure_ascii=False) + "\n" for action in actions)
+        (log / f"{version:020}.json").write_text(text, encoding="utf-8")
 
 
 def _statistics(columns: Sequence[ModelColumn], rows: Sequence[ModelRow], writer: str) -> dict[str, Any]:
@@ -224,3 +225,7 @@ def _partition_text(value: Any) -> str | None:
     if value is None:
         return None
     return str(value).removesuffix("+00:00") if hasattr(value, "hour") else str(value)
+
+
+def _base_name(file: AddedFile) -> str:
+    return unquote(file.path).rpartition("/")[2]

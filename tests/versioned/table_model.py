@@ -45,8 +45,9 @@ VALUES: Mapping[Type, tuple[Value, ...]] = {
         _LONG[:32] + b"x",
         _LONG[:32] + b"y",
         b"b",
-        "\u00e9".encode() * 40,
-        "\U0010ffff".encode() * 40,
+        "\u00e9".encode() * 33,
+        # PyIceberg names directories after partition values, with twelve characters for each of these.
+        "\U0010ffff".encode() * 17,
     ),
     FLOAT: _DOUBLES[:6] + _DOUBLES[7:],
     DOUBLE: _DOUBLES,

@@ -271,7 +271,7 @@ class World:
         if another is not None:
             names = [column.name for column in self.state.all_columns]
             rows = [tuple(row[name] for name in names) for row in another.to_pylist()]
-            assert bag(rows) == bag(self.state.python_rows()), "another reader"
+            check_same(rows, self.state.python_rows(), "another reader")
             self.tally[f"{self.format} read by another reader"] += 1
         self.check_query(newest, self.state)
         earlier = choose(self.draw, sorted(self.versions))
@@ -286,7 +286,7 @@ class World:
         """Compare the rows and the block metadata of a version with the model, without Spark."""
         names = [column.name for column in state.all_columns]
         rows = [tuple(row[name] for name in names) for row in live_rows(version)]
-        assert bag(rows) == bag(state.python_rows()), "rows"
+        check_same(rows, state.python_rows(), "rows")
         problem = problem_of_blocks(version, names)
         assert problem is None, problem
         fields = {field["name"]: field["type"] for field in json.loads(version.schema)["fields"]}
@@ -305,6 +305,12 @@ class World:
             assert problem is None, f"{query.sql}: {problem}"
             if any(scan.removals for scan in pruning.explain(pruned).scans):
                 self.tally["queries that pruned files"] += 1
+
+
+def check_same(rows: Sequence[Any], expected: Sequence[Any], reader: str) -> None:
+    """Compare bags of rows."""
+    present, wanted = bag(rows), bag(expected)
+    assert present == wanted, f"{reader}: too many {present - wanted}, missing {wanted - present}"
 
 
 def run_world(
