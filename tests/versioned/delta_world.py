@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -40,7 +40,7 @@ class DeltaTableOfWorld:
         """Create the table."""
         self.location = folder / "table"
         (self.location / "_delta_log").mkdir(parents=True)
-        self._files = itertools.count()
+        self._file_numbers = itertools.count()
         self._mapping = choose(draw, ("name", "none", "id"))
         if self._mapping != "none":
             self.kinds = ("drop_column", "rename_column", "widen_column")
@@ -77,26 +77,16 @@ class DeltaTableOfWorld:
 
     def compact(self, draw: Any, state: ModelState, numbers: Mapping[int, Sequence[int]]) -> None:
         """Write the rows of some files, by their places, into one file for each partition."""
-        paths = self.open().files.paths
-        chosen = {Path(paths[place]).name for place in numbers}
-        removed = [
-            file.removed(1).to_json()
-            for file in self._state().files.values()
-            if _base_name(file) in chosen
-        ]
+        files = self._files_at(self._state(), numbers)
+        removed = [file.removed(1).to_json() for file in files.values()]
         rows = [state.rows[number] for in_file in numbers.values() for number in in_file]
         self._commit(*removed, *self._additions(draw, state, rows))
 
     def delete_positions(self, positions: Mapping[int, Sequence[int]]) -> None:
         """Delete the rows at positions of some files, by their places."""
         state, root = self._state(), str(self.location)
-        paths = self.open().files.paths
-        names = {Path(paths[place]).name: BitMap(rows) for place, rows in positions.items()}
-        rows = [
-            (file, names[_base_name(file)])
-            for file in state.files.values()
-            if _base_name(file) in names
-        ]
+        files = self._files_at(state, positions)
+        rows = [(file, BitMap(positions[place])) for place, file in files.items()]
         changes = delete_rows(root, rows, state.protocol, state.metadata)
         commit = DeltaCommit(
             operation="DELETE",
@@ -121,6 +111,12 @@ class DeltaTableOfWorld:
 
     def _state(self) -> TableState:
         return read_state(str(self.location), newest_version(str(self.location)))
+
+    def _files_at(self, state: TableState, places: Iterable[int]) -> dict[int, AddedFile]:
+        """Return files of the log by their places in the version."""
+        by_path = {str(self.location / unquote(file.path)): file for file in state.files.values()}
+        paths = self.open().files.paths
+        return {place: by_path[paths[place]] for place in places}
 
     def _protocol(self) -> dict[str, Any]:
         plain = self._mapping == "none"
@@ -182,7 +178,7 @@ class DeltaTableOfWorld:
             field.with_metadata({"PARQUET:field_id": str(column.id + 1)})
             for field, column in zip(arrow.schema, columns, strict=True)
         ]
-        name = f"part {next(self._files)}.parquet"
+        name = f"part {next(self._file_numbers)}.parquet"
         pq.write_table(arrow.cast(pa.schema(named)), self.location / name, row_group_size=2)
         values = {}
         for column in state.columns:
@@ -225,7 +221,3 @@ def _partition_text(value: Any) -> str | None:
     if value is None:
         return None
     return str(value).removesuffix("+00:00") if hasattr(value, "hour") else str(value)
-
-
-def _base_name(file: AddedFile) -> str:
-    return unquote(file.path).rpartition("/")[2]
