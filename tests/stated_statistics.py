@@ -30,7 +30,9 @@ class StatedDecimal(float):
 def statistics_json(value: Any) -> str:
     """Return JSON in which decimals have all their digits."""
     if isinstance(value, dict):
-        return "{" + ",".join(f"{json.dumps(key)}:{statistics_json(part)}" for key, part in value.items()) + "}"
+        return (
+            "{" + ",".join(f"{json.dumps(key)}:{statistics_json(part)}" for key, part in value.items()) + "}"
+        )
     return value.text if isinstance(value, StatedDecimal) else json.dumps(value)
 
 

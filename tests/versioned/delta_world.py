@@ -34,7 +34,7 @@ _FEATURES = ("appendOnly", "columnMapping", "deletionVectors", "invariants", "ty
 class DeltaTableOfWorld:
     """The table, and the names that its columns have in files."""
 
-    kinds: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ("drop_column", "rename_column", "widen_column")
 
     def __init__(self, draw: Any, folder: Path, state: ModelState) -> None:
         """Create the table."""
@@ -42,8 +42,8 @@ class DeltaTableOfWorld:
         (self.location / "_delta_log").mkdir(parents=True)
         self._file_numbers = itertools.count()
         self._mapping = choose(draw, ("name", "none", "id"))
-        if self._mapping != "none":
-            self.kinds = ("drop_column", "rename_column", "widen_column")
+        if self._mapping == "none":
+            self.kinds = ()
         keys = [column for column in state.columns if is_key(column.type)]
         self._partition = choose(draw, keys).id if keys and choose(draw, (False, True)) else None
         self._physical: dict[int, str] = {}

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 from delta_world import DeltaTableOfWorld
+from hypothesis import strategies as st
 from iceberg_world import IcebergTableOfWorld
 from table_model import (
     COLUMNS_MAX,
@@ -57,7 +58,7 @@ FORMATS: Mapping[str, Any] = {"delta": DeltaTableOfWorld, "iceberg": IcebergTabl
 STATEMENTS = ("delete", "update")
 STEPS = ("append", *STATEMENTS, "delete_positions", "compact", "add_column")
 _ENDINGS = (Ending.NONE, Ending.NONE, Ending.LIMIT, Ending.LIMIT_OFFSET, Ending.TOP_K, Ending.TOP_K_OFFSET)
-_ROWS_MAX, _FILES_MIN = 30, 3
+_FILES_MIN = 3
 _PUSHDOWN = "spark.sql.parquet.filterPushdown"
 
 
@@ -79,17 +80,17 @@ class World:
         for _ in range(_FILES_MIN):
             self.append()
 
-    def step(self, kinds: Collection[str]) -> str:
-        """Take one step of one of these kinds, and return its kind."""
-        possible = [kind for kind in (*STEPS, *self.table.kinds) if kind in kinds and self._can(kind)]
-        kind = choose(self.draw, possible or ["append"])
-        getattr(self, kind)()
-        self.tally[f"{self.format} {kind}"] += 1
-        return kind
+    def kinds(self, chosen: Collection[str] | None) -> list[str]:
+        """Return the kinds of steps that the table can take, each once; of those chosen, if some are."""
+        return [kind for kind in (*STEPS, *self.table.kinds) if chosen is None or kind in chosen]
+
+    def step(self, kind: str) -> None:
+        """Take a step of a kind, or append rows if the table cannot take such a one now."""
+        possible = kind if self._can(kind) else "append"
+        getattr(self, possible)()
+        self.tally[f"{self.format} {possible}"] += 1
 
     def _can(self, kind: str) -> bool:
-        if kind == "append":
-            return len(self.state.rows) < _ROWS_MAX
         if kind in (*STATEMENTS, "delete_positions", "compact"):
             return bool(self.state.rows)
         if kind == "add_column":
@@ -323,22 +324,24 @@ def run_world(
     kinds: Collection[str] | None = None,
     queries: bool = True,
 ) -> None:
-    """Change a table in several steps, and check it after each.
+    """Change a table in several steps, and check it after each. Shrinks to: one step.
 
     Args:
         spark: The session.
         format_: One of `FORMATS`.
         draw: Draws from a strategy.
         tally: Counts what happened.
-        steps: The number of steps.
+        steps: The most steps; of so many, each kind is among them if they are as many as the kinds.
         kinds: The kinds of steps; None is all.
         queries: False to read rows and metadata alone, without Spark.
     """
-    chosen = (*STEPS, *FORMATS[format_].kinds, *_COLUMN_STEPS) if kinds is None else kinds
     with session(spark), tempfile.TemporaryDirectory() as folder:
         world = World(spark, format_, draw, Path(folder), tally)
-        for _ in range(steps):
-            kind = world.step(chosen)
+        in_turn: list[str] = []
+        for _ in range(choose(draw, (1, steps, steps, steps))):
+            in_turn = in_turn or list(draw(st.permutations(world.kinds(kinds))))
+            kind = in_turn.pop()
+            world.step(kind)
             try:
                 if queries:
                     world.check()
@@ -347,9 +350,6 @@ def run_world(
             except AssertionError as error:
                 raise AssertionError(f"after {kind}: {error}") from error
         world.check_versions()
-
-
-_COLUMN_STEPS = ("drop_column", "rename_column", "widen_column")
 
 
 def _query(draw: Any, state: ModelState) -> Query:
