@@ -1,12 +1,17 @@
 """Every public function refuses what is no argument of it, in one sentence and never with another error."""
 
+import atexit
+import functools
 import os
+import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
 import pruning
 from pruning import dml, geography
@@ -41,6 +46,23 @@ KEYS = (
 )  # fmt: skip
 TIMES = ("yesterday", b"2026-01-01", -1, True, float("nan"), 1e300, ["2026-01-01"], "1970-01-02")
 DEGREES = (None, "5", True, 91, float("nan"))
+
+MODES = ("copy-on-write", 5, True, "merge on read", Then.UPDATE)
+ASSIGNMENTS = (
+    None, 5, "id = 1", {}, [("id", "1")], {5: "1"}, {"id": 5}, {"id": None}, {"id": ""}, {"id": "id +"},
+    {"id": "nowhere"}, {"nowhere": "1"}, {"id": "1", "ID": "2"}, {"id": "'no number'"}, {"id": "\ud800"},
+    {"id": "sum(id)"},
+)  # fmt: skip
+
+
+@functools.cache
+def delta_table() -> str:
+    """Write a table of Delta Lake, and return its directory, which is deleted at the end."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    write_deltalake(folder, pa.table({"id": [1, 2, 3]}))
+    return folder
+
 
 # A public function and one of its arguments: how it is called, and what is no such argument.
 CASES: dict[str, tuple[Callable[[Any, str, Any], Any], tuple[Any, ...]]] = {
@@ -78,6 +100,35 @@ CASES: dict[str, tuple[Callable[[Any, str, Any], Any], tuple[Any, ...]]] = {
     "delete where": (lambda wrong, path, df: dml.plan_delete("id = 1", wrong), (*PLACES, *TABLES)),
     "update predicate": (lambda wrong, path, df: dml.plan_update(wrong, path), TEXTS),
     "update where": (lambda wrong, path, df: dml.plan_update("id = 1", wrong), (*PLACES, *TABLES)),
+    "dml.delete spark": (lambda wrong, path, df: dml.delete(wrong, delta_table(), "id = 1"), (None, 5, "s")),
+    "dml.delete table": (
+        lambda wrong, path, df: dml.delete(df.sparkSession, wrong, "id = 1"),
+        (*PLACES, *TABLES),
+    ),
+    "dml.delete where": (
+        lambda wrong, path, df: dml.delete(df.sparkSession, delta_table(), wrong),
+        (*TEXTS, "rand() < 1", "id IN (1"),
+    ),
+    "dml.delete mode": (
+        lambda wrong, path, df: dml.delete(df.sparkSession, delta_table(), "id = 1", mode=wrong),
+        MODES,
+    ),
+    "dml.update table": (
+        lambda wrong, path, df: dml.update(df.sparkSession, wrong, {"id": "1"}),
+        (*PLACES, *TABLES),
+    ),
+    "dml.update assignments": (
+        lambda wrong, path, df: dml.update(df.sparkSession, delta_table(), wrong, "id = 1"),
+        ASSIGNMENTS,
+    ),
+    "dml.update where": (
+        lambda wrong, path, df: dml.update(df.sparkSession, delta_table(), {"id": "1"}, wrong),
+        TEXTS,
+    ),
+    "dml.update mode": (
+        lambda wrong, path, df: dml.update(df.sparkSession, delta_table(), {"id": "1"}, mode=wrong),
+        MODES,
+    ),
     "merge where": (lambda wrong, path, df: dml.plan_merge(wrong, UPDATE), (*PLACES, *TABLES)),
     "merge clauses": (
         lambda wrong, path, df: dml.plan_merge(path, wrong),
@@ -137,6 +188,7 @@ def refusal(call: Callable[[], Any]) -> str | None:
 
 def test_every_public_function_is_in_the_table() -> None:
     public = {*pruning.__all__, *(name[5:] for name in dml.__all__ if name.startswith("plan_"))}
+    public |= {f"dml.{name}" for name in dml.__all__ if name.islower() and not name.startswith("plan_")}
     assert {case.split()[0] for case in CASES} >= public
 
 

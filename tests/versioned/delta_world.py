@@ -1,4 +1,4 @@
-"""A table of Delta Lake that this module writes file by file: with column mapping, partitions and wider types."""
+"""A table of Delta Lake that is written file by file, with column mapping, partitions and wider types."""
 
 import itertools
 import json

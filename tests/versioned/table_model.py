@@ -1,4 +1,4 @@
-"""The model of a table that changes: its columns by ids, its rows in memory, and the values that they have."""
+"""The model of a table that changes: its columns by ids, its rows in memory, and their values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

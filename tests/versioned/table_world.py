@@ -35,9 +35,8 @@ from oracles.answers.open_answers import answer_difference
 from oracles.answers.rows import bag
 from oracles.answers.whole_queries import temporary_views, unlimited_rows
 from pruning.dml import Mode, delete, update
-from pruning.expressions.names import quoted_name
 from pruning.expressions.sql import literal_sql, to_sql
-from pruning.expressions.types import INTEGER, Type
+from pruning.expressions.types import Type
 from pruning.metadata.versioned.table_version import TableVersion
 from pruning.spark.versioned.frames import version_frame
 from strategies.base.tables import Table

@@ -30,11 +30,9 @@ def run_worlds(spark: Any, format_: str, limits: settings, **options: Any) -> Co
 @pytest.mark.parametrize("format_", FORMATS)
 def test_a_table_always_has_the_rows_of_its_model(spark: Any, format_: str) -> None:
     """TABLE-1, and its reach: each kind of step was taken, and queries and statements left files out."""
-    tally = run_worlds(spark, format_, examples(0.06), steps=10)
+    tally = run_worlds(spark, format_, examples(0.04), steps=10)
     assert {f"{format_} {kind}" for kind in (*STEPS, *FORMATS[format_].kinds)} <= tally.keys()
-    assert {f"{format_} {mode.value} removed rows" for mode in Mode} <= tally.keys()
     assert tally["queries that pruned files"] >= 5
-    assert tally["untouched files"]
 
 
 @pytest.mark.deep
@@ -42,6 +40,8 @@ def test_a_table_always_has_the_rows_of_its_model(spark: Any, format_: str) -> N
 def test_two_thousand_steps_of_tables_keep_their_rows(spark: Any, format_: str) -> None:
     """TABLE-1 at length: 100 worlds of 10 steps, for each format."""
     tally = run_worlds(spark, format_, examples(100 / settings.default.max_examples), steps=10)
+    assert {f"{format_} {mode.value} removed rows" for mode in Mode} <= tally.keys()
+    assert tally["untouched files"]
     assert tally["files dropped unread"]
     assert tally[f"{format_} read by another reader"]
 
