@@ -36,13 +36,14 @@ class MakeTable:
         write_deltalake(path, ACCOUNTS, configuration={"delta.enableDeletionVectors": "true"})
         return path, lambda: path
 
-    def iceberg(self) -> tuple[Any, Callable[[], str]]:
+    def iceberg(self, *files: pa.Table) -> tuple[Any, Callable[[], str]]:
         catalog = SqlCatalog(
             "bank", uri=f"sqlite:///{self._folder}/bank.db", warehouse=f"file://{self._folder}"
         )
         catalog.create_namespace("bank")
         table = catalog.create_table("bank.accounts", ACCOUNTS.schema, properties={"format-version": "2"})
-        table.append(ACCOUNTS)
+        for rows in files or (ACCOUNTS,):
+            table.append(rows)
         return table, lambda: str(catalog.load_table("bank.accounts").metadata_location)
 
 
@@ -113,3 +114,24 @@ def test_a_key_that_is_no_column_is_refused(spark: SparkSession, make_table: Mak
     _, path = make_table.delta()
     with pytest.raises(InputError, match=r"--key name: .* has no such column"):
         record_table(spark, path(), keys=["name"])
+
+
+@pytest.mark.parametrize("isolation", ["snapshot", "serializable"])
+def test_write_skew_is_left_to_snapshot_isolation_alone(
+    spark: SparkSession, make_table: MakeTable, isolation: str
+) -> None:
+    table, path = make_table.iceberg(ACCOUNTS[:2], ACCOUNTS[2:])
+    with table.transaction() as transaction:
+        transaction.set_properties({"write.update.isolation-level": isolation})
+    # One after the other, all balances would be the same at the end.
+    first = _start_update(spark, table, "10", "balance = 50", Mode.MERGE_ON_READ)
+    second = _start_update(spark, table, "50", "balance = 10", Mode.MERGE_ON_READ)
+    first.execute()
+    if isolation == "serializable":
+        with pytest.raises(StatementConflict):
+            second.execute()
+        return
+    second.execute()
+    result = _result(spark, path())
+    assert "PL-SI" in result.holding
+    assert "G2" in result.phenomena
