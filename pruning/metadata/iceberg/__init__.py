@@ -1,1 +1,1 @@
-"""Block metadata from Iceberg's own metadata: one block per data file, without Spark and without Java."""
+"""Versions of tables, and block metadata of their files, from Iceberg's metadata: without Spark and Java."""
