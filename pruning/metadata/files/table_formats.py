@@ -84,7 +84,7 @@ def table_format_notes(
 
 
 def table_format(directory: str, *, has_markers: MarkerCheck | None = None) -> str | None:
-    """Return the name of the format of a table in a directory, the first one if it has several; None without one.
+    """Return the name of the first format that a directory is a table of; None if it is of none.
 
     Args:
         directory: Its path or URI.
@@ -92,9 +92,7 @@ def table_format(directory: str, *, has_markers: MarkerCheck | None = None) -> s
     """
     markers = [(path_below(directory, format_.marker), format_.suffix) for format_ in _FORMATS]
     answers = (has_markers or arrow_has_markers)(markers)
-    return next(
-        (format_.name for format_, is_there in zip(_FORMATS, answers, strict=True) if is_there), None
-    )
+    return next((format_.name for format_, is_there in zip(_FORMATS, answers, strict=True) if is_there), None)
 
 
 def _is_remote_pattern(path: str) -> bool:

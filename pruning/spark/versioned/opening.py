@@ -30,8 +30,8 @@ def table(
     """Open a table without listing its files: a version of Delta Lake or Apache Iceberg, or Parquet files.
 
     Of a table of Delta Lake (its directory has `_delta_log`) or of Iceberg (it has `metadata`), the DataFrame
-    has the live rows of one version, read by Spark's own reader of Parquet: no package of the format is needed
-    in Spark. `prune` narrows its queries by the version's own metadata, and opens no footer to decide about
+    has the live rows of one version, read by Spark's own reader of Parquet: Spark needs no package of the
+    format. `prune` narrows its queries by the version's own metadata, and opens no footer to decide about
     files.
 
     Of any other directory, the DataFrame has the rows of the Parquet files that the table had when
@@ -41,8 +41,8 @@ def table(
     Args:
         spark: The session.
         path: The table's directory, a local path or a URI; of Iceberg also one of its metadata files.
-        version: A version of Delta Lake; or the id of a snapshot of Iceberg, or the name of a branch or a tag.
-            None is the newest.
+        version: A version of Delta Lake; or the id of a snapshot of Iceberg, or the name of a branch or a
+            tag. None is the newest.
         timestamp: A time, as `pruning.collect` takes it for `as_of`: the newest version until then.
     Returns:
         The table; of Parquet files with the schema of the first file and the columns of the partitions.
@@ -80,8 +80,8 @@ def table(
             return version_frame(spark, _iceberg_version(path, version, timestamp_us))
     if version is not None or timestamp is not None:
         raise InputError(
-            f"{path}: is no table of Delta Lake or Iceberg, so it has no versions; leave version and timestamp "
-            "out, and give `prune` a time as as_of"
+            f"{path}: is no table of Delta Lake or Iceberg, so it has no versions; leave version and "
+            "timestamp out, and give `prune` a time as as_of"
         )
     return stored_frame(spark, path)
 
