@@ -1,13 +1,9 @@
 """Queries over a version of a table: what they read, and that they read it as the version says."""
 
-import datetime
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import strategies as st
 from written_versions import DataFile, write_version
 
 import pruning

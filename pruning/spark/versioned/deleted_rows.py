@@ -15,8 +15,8 @@ _STATIC_INVOKE = "org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 def without_deleted_positions(spark: SparkSession, leaf: Java) -> Java:
     """Return the rows of a leaf that are not deleted by their positions; the leaf itself if none is.
 
-    The filter calls a class of RoaringBitmap, which Spark itself needs, so that no class of ours must be where
-    its tasks run.
+    The filter calls a class of RoaringBitmap, which Spark itself needs, so that no class of ours must be
+    where its tasks run.
     """
     output = list(elements(leaf.output()))
     deleted = next((attribute for attribute in output if attribute.name() == DELETED), None)
@@ -40,10 +40,10 @@ def query_conditions(conditions: Sequence[Java], deleted_ids: frozenset[int]) ->
     Claim     A live row satisfies all of `conditions` if and only if it satisfies all that are returned.
     Premises  Block metadata and its counts are of live rows. Only a filter of ours can name the column of
               deleted rows, which the DataFrame does not give.
-    Proof     (1) A conjunct `deleted IS NULL OR NOT f(...)`, whose first part names that column, is our filter:
-              it is TRUE on each live row, and its conjunction with anything is that.
-    Unsound   if a disjunction of ours with a condition of the query is left out, as some optimizer rule might
-              make it: it has not that form, and so it stays, as an expression of which nothing is known.
+    Proof     (1) A conjunct `deleted IS NULL OR NOT f(...)`, whose first part names that column, is our
+              filter: it is TRUE on each live row, and its conjunction with anything is that.
+    Unsound   if a disjunction of ours with a condition of the query is left out, as some optimizer rule
+              might make it: it has not that form, and so it stays, as one of which nothing is known.
 
     Args:
         conditions: Conditions of Catalyst, right above the leaf.

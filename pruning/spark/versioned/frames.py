@@ -45,7 +45,7 @@ def version_frame(spark: SparkSession, version: TableVersion) -> DataFrame:
 
 
 def layouts_in_use(version: TableVersion) -> list[LayoutFiles]:
-    """Return the files of each layout that some file has; of a table without files, none in its own layout."""
+    """Return the files of each layout that is in use; of a table without files, none of its own layout."""
     layouts = version.files.layouts
     return [
         LayoutFiles.of(version, layout, np.flatnonzero(layouts == layout))
@@ -74,8 +74,8 @@ def _live_rows(spark: SparkSession, files: LayoutFiles) -> Java:
 def _table_column(spark: SparkSession, attribute: Java, field: FieldJson, type_: Any) -> Java:
     """Return a column of the table, made of a column of the leaf.
 
-    Only where the types differ, also in the names of fields, there is a cast: Spark pushes a comparison with a
-    column that is only renamed.
+    Only where the types differ, also in the names of fields, there is a cast: Spark pushes a comparison with
+    a column that is only renamed.
     """
     java_type = struct_type(spark, {field["name"]: field}).apply(0)
     value = attribute

@@ -96,9 +96,9 @@ class LayoutFiles:
 def layout_leaf(spark: SparkSession, files: LayoutFiles) -> Java:
     """Return a leaf of a plan that reads the files of a layout, with their deleted rows.
 
-    Its columns are those in the files, the partition columns, and hidden ones: where rows are deleted by their
-    values, `SEQUENCE` and `PARTITION`; and where some are deleted by their positions, `DELETED` and, as the last
-    one, Spark's own metadata of files.
+    Its columns are those in the files, the partition columns, and hidden ones: where rows are deleted by
+    their values, `SEQUENCE` and `PARTITION`; and where some are deleted by their positions, `DELETED` and, as
+    the last one, Spark's own metadata of files.
     """
     partition_columns = files.version.partition_columns
     fields = {field["name"]: field for field in files.columns.values()}
