@@ -2,14 +2,15 @@
 
     python bench/versions/planning.py [--files N] [--rows N] [--rounds N]
 
-The log of a table of Delta Lake is written by hand: FILES files with ROWS rows each, of which `id` ascends over
-the files and `unit` takes turns; of the files only those exist that the queries need. Three tables differ in
-their deletes alone: none, in each twentieth file, and in each second file; a file with deletes has lost each
-hundredth row. The first time of each figure is that of the first call, the second the median of ROUNDS more.
+The log of a table of Delta Lake is written by hand: FILES files with ROWS rows each, of which `id` ascends
+over the files and `unit` takes turns; of the files only those exist that the queries need. Three tables
+differ in their deletes alone: none, in each twentieth file, and in each second file; a file with deletes has
+lost each hundredth row. The first time of each figure is that of the first call, the second the median of
+ROUNDS more.
 
-Bars, at 20,000 files with deletes in 1,000: `prune` plans each query within 0.5 s when the table is open, and a
-pruned query takes at most 1.3 times as long as one over its files alone, chosen by hand, with their deleted rows.
-Queries over the three tables open the same files.
+Bars, at 20,000 files with deletes in 1,000: `prune` plans each query within 0.5 s when the table is open, and
+a pruned query takes at most 1.3 times as long as one over its files alone, chosen by hand, with their deleted
+rows. Queries over the three tables open the same files.
 """
 
 import argparse
@@ -156,7 +157,7 @@ def measure(spark: Any, directory: Path, files: int, rows: int, rounds: int) -> 
         spark.read.parquet(*kept).createOrReplaceTempView("chosen")
         by_hand = spark.sql(sql.format(t="chosen"))
         # Both are planned anew each time.
-        reading = timed(lambda query=query: spark_rows(pruned), rounds)
+        reading = timed(lambda pruned=pruned: spark_rows(pruned), rounds)
         chosen = timed(lambda by_hand=by_hand: spark_rows(by_hand), rounds)
         results[name] = {
             "open": opening,

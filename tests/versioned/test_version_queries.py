@@ -1,4 +1,4 @@
-"""VERSION-1, VERSION-2: rows of versions of tables, and whole queries over them, pruned, against rows in memory."""
+"""VERSION-1, VERSION-2: versions of tables, and pruned queries over them, against rows in memory."""
 
 import tempfile
 from collections import Counter

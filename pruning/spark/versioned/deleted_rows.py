@@ -5,10 +5,9 @@ from collections.abc import Iterator, Sequence
 from pyspark.sql import SparkSession
 
 from pruning.spark.jvm.gateway import Java, elements, jvm, sequence, simple_name, singleton, some
-from pruning.spark.versioned.layouts import DELETED
+from pruning.spark.versioned.layouts import DELETED, ROW_POSITION
 
 _TYPES = "org.apache.spark.sql.types"
-_ROW_INDEX = "row_index"
 _STATIC_INVOKE = "org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke"
 
 
@@ -18,17 +17,16 @@ def without_deleted_positions(spark: SparkSession, leaf: Java) -> Java:
     The filter calls a class of RoaringBitmap, which Spark itself needs, so that no class of ours must be
     where its tasks run.
     """
-    output = list(elements(leaf.output()))
-    deleted = next((attribute for attribute in output if attribute.name() == DELETED), None)
-    if deleted is None:
+    by_name = {attribute.name(): attribute for attribute in elements(leaf.output())}
+    if DELETED not in by_name:
         return leaf
-    file = output[-1]
+    deleted = by_name[DELETED]
     java = jvm(spark)
     catalyst = java.org.apache.spark.sql.catalyst.expressions
-    place = file.dataType().fieldIndex(_ROW_INDEX)
-    row = catalyst.GetStructField(file, place, some(spark, _ROW_INDEX))
-    mode = singleton(spark, "org.apache.spark.sql.catalyst.expressions.EvalMode").LEGACY()
-    position = catalyst.Cast(row, singleton(spark, f"{_TYPES}.IntegerType"), some(spark, None), mode)
+    mode = singleton(spark, "org.apache.spark.sql.catalyst.expressions.EvalMode").ANSI()
+    integer = singleton(spark, f"{_TYPES}.IntegerType")
+    # Beyond the first 2^31 rows of a file, the cast fails: it must not give the position of another row.
+    position = catalyst.Cast(by_name[ROW_POSITION], integer, some(spark, None), mode)
     is_deleted = _call(spark, _bitmap(spark, deleted), "contains", position)
     condition = catalyst.Or(catalyst.IsNull(deleted), catalyst.Not(is_deleted))
     return java.org.apache.spark.sql.catalyst.plans.logical.Filter(condition, leaf)

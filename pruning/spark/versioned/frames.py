@@ -64,6 +64,10 @@ def _live_rows(spark: SparkSession, files: LayoutFiles) -> Java:
     ]
     hidden = [by_name[name] for name in HIDDEN_NUMBERS if name in by_name]
     rows = _project(spark, [*columns, *hidden], without_deleted_positions(spark, leaf))
+    if files.deleted.any():
+        # Spark cannot give positions of rows under two names, so that a query must not ask for them, too.
+        tag = singleton(spark, f"{_LOGICAL}.logical.Project").hiddenOutputTag()
+        rows.setTagValue(tag, sequence(spark, []))
     if not hidden:
         return rows
     for deletes in files.version.equality_deletes:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
+from pruning.errors import InputError
 from pruning.expressions.types import Type
 from pruning.metadata.footers.thrift_lanes import Mask, Numbers
 from pruning.metadata.versioned.layout_blocks import layout_blocks
@@ -25,9 +26,12 @@ from pruning.spark.versioned.schemas import FieldJson, Schema, field_json, field
 VERSION_INDEX = "VersionFileIndex"
 # The partition column that holds the positions of a file's deleted rows; no column of a table is called so.
 DELETED = "`deleted"
+# The name under which Spark's reader of Parquet gives the position of a row in its file.
+ROW_POSITION = "_tmp_metadata_row_index"
 # The types of the partition columns by which rows that are deleted by their values are matched.
 HIDDEN_NUMBERS = {SEQUENCE: "long", PARTITION: "integer"}
-_PACKAGE = "pruning.spark.versioned"
+PACKAGE = "pruning.spark.versioned"
+_PARQUET_FORMAT = "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -97,8 +101,11 @@ def layout_leaf(spark: SparkSession, files: LayoutFiles) -> Java:
     """Return a leaf of a plan that reads the files of a layout, with their deleted rows.
 
     Its columns are those in the files, the partition columns, and hidden ones: where rows are deleted by
-    their values, `SEQUENCE` and `PARTITION`; and where some are deleted by their positions, `DELETED` and, as
-    the last one, Spark's own metadata of files.
+    their values, `SEQUENCE` and `PARTITION`; and where some are deleted by their positions, `ROW_POSITION`
+    and `DELETED`.
+
+    Raises:
+        InputError: Spark's reader gives the positions of rows under another name.
     """
     partition_columns = files.version.partition_columns
     fields = {field["name"]: field for field in files.columns.values()}
@@ -107,15 +114,25 @@ def layout_leaf(spark: SparkSession, files: LayoutFiles) -> Java:
     if files.version.equality_deletes:
         partitions |= {name: field_json(name, type_) for name, type_ in HIDDEN_NUMBERS.items()}
     if files.deleted.any():
+        _check_row_positions(spark)
+        data[ROW_POSITION] = field_json(ROW_POSITION, "long")
         partitions[DELETED] = field_json(DELETED, "binary")
     relation = _relation(spark, files, data, partitions)
-    leaf = spark._jsparkSession.baseRelationToDataFrame(relation).queryExecution().analyzed()
-    return leaf.withMetadataColumns() if DELETED in partitions else leaf
+    return spark._jsparkSession.baseRelationToDataFrame(relation).queryExecution().analyzed()
+
+
+def _check_row_positions(spark: SparkSession) -> None:
+    name = singleton(spark, _PARQUET_FORMAT).ROW_INDEX_TEMPORARY_COLUMN_NAME()
+    if name != ROW_POSITION:
+        raise InputError(
+            f"Spark {spark.version} gives the positions of rows under the name {name}, not {ROW_POSITION}, "
+            "so deleted rows cannot be left out; use a release that is known"
+        )
 
 
 def version_index(spark: SparkSession) -> Java:
     """Return an instance of the class of indexes of files."""
-    return java_instance(spark, VERSION_INDEX, package=_PACKAGE)
+    return java_instance(spark, VERSION_INDEX, package=PACKAGE)
 
 
 def _partition_names(columns: Sequence[str], data: Sequence[str]) -> list[str]:

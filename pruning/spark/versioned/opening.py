@@ -90,8 +90,8 @@ def _check_version(version: Any) -> None:
     is_number = isinstance(version, int) and not isinstance(version, bool) and version >= 0
     if not (version is None or is_number or (isinstance(version, str) and version)):
         raise InputError(
-            f"version is {describe_value(version)}; give the number of a version, or of Iceberg a snapshot's id "
-            "or the name of a branch or a tag"
+            f"version is {describe_value(version)}; give the number of a version, or of Iceberg a snapshot's "
+            "id or the name of a branch or a tag"
         )
 
 
