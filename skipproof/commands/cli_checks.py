@@ -141,7 +141,7 @@ def history(
         pages.check_writable(report)
     with contextlib.ExitStack() as stack:
         if table is not None:
-            from skipproof.histories.table_recording import recorded_file
+            from skipproof.commands.table_logs import recorded_file
 
             file = stack.enter_context(recorded_file(table, tuple(key or ())))
         assert file is not None

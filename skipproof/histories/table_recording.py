@@ -1,9 +1,7 @@
 """The history of a table of Delta Lake or Apache Iceberg, from its log, with its rows read by Spark."""
 
-import contextlib
-import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,7 +14,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import coalesce, expr, lit
 
-from oracles.isolation.notation import dumps
 from pruning.dml.changed_rows import PLACE, POSITION, column, rows_at
 from pruning.errors import InputError
 from pruning.metadata.delta.opening import open_delta_version
@@ -29,12 +26,8 @@ from pruning.metadata.iceberg.row_changes import iceberg_commits
 from pruning.metadata.versioned.table_version import TableVersion
 from pruning.spark.jvm.gateway import first_line
 from skipproof.histories.table_histories import TableHistory, table_history
-from skipproof.sessions import spark_session
-from strategies.histories.histories import Commit
 
 _NUMBER = "`number"
-# The number of commits that a sentence names.
-_NAMED = 5
 
 
 def record_table(spark: SparkSession, path: str, *, keys: Sequence[str] = ()) -> TableHistory:
@@ -55,32 +48,6 @@ def record_table(spark: SparkSession, path: str, *, keys: Sequence[str] = ()) ->
         if any(key not in table.column_names for table in rows.tables.values()):
             raise InputError(f"--key {key}: {path} has no such column, or has not had it always")
     return table_history(commits, rows.tables.__getitem__, rows.matches, name=path, keys=keys)
-
-
-@contextlib.contextmanager
-def recorded_file(path: str, keys: Sequence[str]) -> Iterator[Path]:
-    """Record a table in a session of its own, and give a file with its history as long as the context lasts.
-
-    Standard error names the commits of which it is not known what their statements had read.
-
-    Raises:
-        InputError: as for `record_table`; or Spark cannot start.
-    """
-    with tempfile.TemporaryDirectory(prefix="skipproof-history-") as folder:
-        with spark_session() as spark:
-            recorded = record_table(spark, path, keys=keys)
-        count = sum(isinstance(operation, Commit) for operation in recorded.history.operations)
-        if recorded.unchecked:
-            names = ", ".join(map(str, recorded.unchecked[:_NAMED]))
-            more = ", ..." if len(recorded.unchecked) > _NAMED else ""
-            print(
-                f"skipproof: {path}: the reads of {len(recorded.unchecked):,} of {count:,} commits are not "
-                f"known and were not checked: {names}{more}",
-                file=sys.stderr,
-            )
-        file = Path(folder) / "history.jsonl"
-        file.write_text(dumps(recorded.history) + "\n", encoding="utf-8")
-        yield file
 
 
 @dataclass(frozen=True)
