@@ -107,8 +107,10 @@ def layout_leaf(spark: SparkSession, files: LayoutFiles) -> Java:
     and `DELETED`.
 
     Raises:
-        InputError: Spark's reader gives the positions of rows under another name.
+        InputError: a column of the table has the name of a hidden one; or Spark's reader gives the positions
+            of rows under another name.
     """
+    _check_names(files)
     partition_columns = files.version.partition_columns
     fields = {field["name"]: field for field in files.columns.values()}
     partitions = {field["name"]: field for field in map(files.columns.__getitem__, partition_columns)}
@@ -121,6 +123,16 @@ def layout_leaf(spark: SparkSession, files: LayoutFiles) -> Java:
         partitions[DELETED] = field_json(DELETED, "binary")
     relation = _relation(spark, files, data, partitions)
     return spark._jsparkSession.baseRelationToDataFrame(relation).queryExecution().analyzed()
+
+
+def _check_names(files: LayoutFiles) -> None:
+    hidden = {ROW_POSITION, DELETED, *HIDDEN_NUMBERS}
+    for name, field_ in files.columns.items():
+        if not hidden.isdisjoint((name, field_["name"])):
+            raise InputError(
+                f"{files.version.location}: the column {name!r} has a name that is needed to leave out "
+                "deleted rows; rename the column"
+            )
 
 
 def _check_row_positions(spark: SparkSession) -> None:
