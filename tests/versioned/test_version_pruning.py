@@ -281,3 +281,16 @@ def test_a_pruned_frame_is_pruned_again_with_its_deletes(frame: Any) -> None:
     twice = pruning.prune(once.where("id < 300"))
     assert len(twice.inputFiles()) == 1
     assert rows_of(twice) == [row for row in LIVE if 200 <= row[0] < 300]
+
+
+def test_a_table_without_files_has_its_columns_and_no_row(spark: Any, tmp_path: Path) -> None:
+    frame = version_frame(spark, write_version(tmp_path, {"id": "long"}, [], layouts=[]))
+    assert frame.columns == ["id"]
+    assert pruning.prune(frame.where("id = 1")).collect() == []
+
+
+@pytest.mark.parametrize("name", ["`deleted", "`sequence", "_tmp_metadata_row_index"])
+def test_a_column_with_the_name_of_a_hidden_one_is_refused(spark: Any, tmp_path: Path, name: str) -> None:
+    rows = pa.table({name: pa.array([1], pa.int64())})
+    with pytest.raises(InputError, match="rename the column"):
+        version_frame(spark, write_version(tmp_path, {name: "long"}, [DataFile(rows=rows)]))

@@ -18,7 +18,7 @@ from pruning.metadata.versioned.layout_blocks import layout_blocks
 from pruning.metadata.versioned.table_version import PARTITION, SEQUENCE, TableVersion
 from pruning.spark.jvm.compiling import java_instance
 from pruning.spark.jvm.datatypes import type_of_field
-from pruning.spark.jvm.gateway import Java, jvm, sequence, simple_name, singleton, some
+from pruning.spark.jvm.gateway import Java, jvm, mapping, sequence, simple_name, singleton, some
 from pruning.spark.versioned.encoding import encode_bytes, encode_columns, encode_longs
 from pruning.spark.versioned.schemas import FieldJson, Schema, field_json, fields_of, struct_type
 
@@ -28,6 +28,8 @@ VERSION_INDEX = "VersionFileIndex"
 DELETED = "`deleted"
 # The name under which Spark's reader of Parquet gives the position of a row in its file.
 ROW_POSITION = "_tmp_metadata_row_index"
+# Both formats count days and times by one calendar, so that Spark must neither shift nor refuse old ones.
+_OPTIONS = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
 # The types of the partition columns by which rows that are deleted by their values are matched.
 HIDDEN_NUMBERS = {SEQUENCE: "long", PARTITION: "integer"}
 PACKAGE = "pruning.spark.versioned"
@@ -105,8 +107,10 @@ def layout_leaf(spark: SparkSession, files: LayoutFiles) -> Java:
     and `DELETED`.
 
     Raises:
-        InputError: Spark's reader gives the positions of rows under another name.
+        InputError: a column of the table has the name of a hidden one; or Spark's reader gives the positions
+            of rows under another name.
     """
+    _check_names(files)
     partition_columns = files.version.partition_columns
     fields = {field["name"]: field for field in files.columns.values()}
     partitions = {field["name"]: field for field in map(files.columns.__getitem__, partition_columns)}
@@ -119,6 +123,16 @@ def layout_leaf(spark: SparkSession, files: LayoutFiles) -> Java:
         partitions[DELETED] = field_json(DELETED, "binary")
     relation = _relation(spark, files, data, partitions)
     return spark._jsparkSession.baseRelationToDataFrame(relation).queryExecution().analyzed()
+
+
+def _check_names(files: LayoutFiles) -> None:
+    hidden = {ROW_POSITION, DELETED, *HIDDEN_NUMBERS}
+    for name, field_ in files.columns.items():
+        if not hidden.isdisjoint((name, field_["name"])):
+            raise InputError(
+                f"{files.version.location}: the column {name!r} has a name that is needed to leave out "
+                "deleted rows; rename the column"
+            )
 
 
 def _check_row_positions(spark: SparkSession) -> None:
@@ -156,7 +170,7 @@ def _relation(spark: SparkSession, files: LayoutFiles, data: Schema, partitions:
         struct_type(spark, data),
         some(spark, None),
         java.org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat(),
-        singleton(spark, "scala.collection.immutable.Map").empty(),
+        mapping(spark, list(_OPTIONS.items())),
         spark._jsparkSession,
     )
 
