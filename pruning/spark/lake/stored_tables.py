@@ -25,7 +25,15 @@ from pruning.metadata.files.table_formats import table_format_notes
 from pruning.metadata.store.packs import Damaged
 from pruning.metadata.store.snapshots import Snapshot, open_snapshot, paths_of
 from pruning.spark.jvm.compiling import java_instance
-from pruning.spark.jvm.gateway import Java, first_line, jvm, sequence, simple_name, string_array
+from pruning.spark.jvm.gateway import (
+    Java,
+    first_line,
+    java_interface,
+    jvm,
+    sequence,
+    simple_name,
+    string_array,
+)
 from pruning.spark.lake.hadoop_files import HadoopFiles
 from pruning.spark.lake.tables import STORED_INDEX, index_of_listings, one_slash
 
@@ -229,10 +237,7 @@ class _AllFiles:
     py4j holds the object, and so the table, while Java has an index of it.
     """
 
-    class Java:
-        """The Java interface that py4j gives the object."""
-
-        implements = ("java.util.concurrent.Callable",)
+    Java = java_interface("java.util.concurrent.Callable")
 
     def __init__(self, table: StoredTable) -> None:
         """Remember the table."""

@@ -18,7 +18,16 @@ from pruning.metadata.versioned.layout_blocks import layout_blocks
 from pruning.metadata.versioned.table_version import PARTITION, SEQUENCE, TableVersion
 from pruning.spark.jvm.compiling import java_instance
 from pruning.spark.jvm.datatypes import type_of_field
-from pruning.spark.jvm.gateway import Java, jvm, mapping, sequence, simple_name, singleton, some
+from pruning.spark.jvm.gateway import (
+    Java,
+    java_interface,
+    jvm,
+    mapping,
+    sequence,
+    simple_name,
+    singleton,
+    some,
+)
 from pruning.spark.versioned.encoding import encode_bytes, encode_columns, encode_longs
 from pruning.spark.versioned.schemas import FieldJson, Schema, field_json, fields_of, struct_type
 
@@ -213,10 +222,7 @@ class _Deletions:
     py4j holds the object, and so the files, while Java has an index of them.
     """
 
-    class Java:
-        """The Java interface that py4j gives the object."""
-
-        implements = ("java.util.function.Function",)
+    Java = java_interface("java.util.function.Function")
 
     def __init__(self, files: LayoutFiles) -> None:
         """Remember the files."""
