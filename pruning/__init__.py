@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pruning.paths import blocks, collect
     from pruning.spark.drive.predicates import classify
     from pruning.spark.drive.pruning import explain, prune
-    from pruning.spark.lake.stored_tables import table
+    from pruning.spark.versioned.opening import table
 
 __all__ = ["backfill", "blocks", "classify", "collect", "explain", "index", "prune", "table"]
 
@@ -26,7 +26,7 @@ _HOMES = {
     "explain": "pruning.spark.drive.pruning",
     "index": "pruning.metadata.index.indexing",
     "prune": "pruning.spark.drive.pruning",
-    "table": "pruning.spark.lake.stored_tables",
+    "table": "pruning.spark.versioned.opening",
 }
 
 

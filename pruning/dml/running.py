@@ -51,6 +51,14 @@ class StatementResult:
     added_files: tuple[str, ...] = ()
     deleted_positions: int = 0
 
+    def __str__(self) -> str:
+        if self.version is None:
+            return f"{self.plan}\n  committed  nothing, because no row matched"
+        return (
+            f"{self.plan}\n  committed  version {self.version}: {len(self.removed_files):,} files removed, "
+            f"{len(self.added_files):,} added, {self.deleted_positions:,} rows deleted by position"
+        )
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StatementRun:

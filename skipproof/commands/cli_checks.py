@@ -1,10 +1,11 @@
 """The commands that check something: engines, recorded histories, scenarios and rules."""
 
+import contextlib
 import functools
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +16,9 @@ from skipproof.commands.cli_options import Json, check_positive
 from skipproof.commands.endings import HELD, UNUSABLE, VIOLATED
 from skipproof.commands.progress import show_progress
 from strategies.engines.questions import AREAS
+
+if TYPE_CHECKING:
+    from skipproof.histories import judging
 
 
 def check(
@@ -88,11 +92,21 @@ def check(
 
 def history(
     file: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
-            metavar="FILE", help="JSON lines or Parquet, as docs/reference/histories.md has them."
+            metavar="[FILE]", help="JSON lines or Parquet, as docs/reference/histories.md has them."
         ),
-    ],
+    ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            "--table", metavar="PATH", help="Instead of FILE: a Delta Lake or Iceberg table, from its log."
+        ),
+    ] = None,
+    key: Annotated[
+        list[str] | None,
+        typer.Option("--key", metavar="COLUMN", help="With --table: a row's key column. Repeatable."),
+    ] = None,
     require: Annotated[
         list[str] | None,
         typer.Option(
@@ -118,15 +132,33 @@ def history(
     """Check recorded histories for isolation anomalies, also through derived data."""
     with extras.importing(extras.HISTORIES):
         from skipproof.histories import judging
-    if convert is not None:
-        if require or transactions is not None or literal or report is not None or as_json:
-            raise InputError("--convert: it judges nothing; give it no other option")
-        count = judging.convert_file(file, convert)
-        print(f"{count:,} {'history' if count == 1 else 'histories'} written to {convert}")
-        return
+    if (file is None) == (table is None) or (key and table is None):
+        raise InputError("history: give FILE, or --table PATH and maybe --key COLUMN")
+    if convert is not None and (require or transactions is not None or literal or report or as_json):
+        raise InputError("--convert: it judges nothing; give it no other option")
     request = judging.parse_request(require or (), transactions, literal=literal)
     if report is not None:
         pages.check_writable(report)
+    with contextlib.ExitStack() as stack:
+        if table is not None:
+            from skipproof.commands.table_logs import recorded_file
+
+            file = stack.enter_context(recorded_file(table, tuple(key or ())))
+        assert file is not None
+        if convert is not None:
+            count = judging.convert_file(file, convert)
+            print(f"{count:,} {'history' if count == 1 else 'histories'} written to {convert}")
+            return
+        status = _judge_histories(file, request, report, as_json=as_json)
+    raise typer.Exit(status)
+
+
+def _judge_histories(
+    file: Path, request: "judging.HistoryRequest", report: Path | None, *, as_json: bool
+) -> int:
+    """Judge the histories of a file, show them, and return the exit status."""
+    from skipproof.histories import judging
+
     kept, status = [], HELD
     for judged in judging.judge_histories(file, request):
         if as_json:
@@ -144,7 +176,7 @@ def history(
         from skipproof.histories.report import write_report
 
         write_report(kept, report)
-    raise typer.Exit(status)
+    return status
 
 
 def simulate(

@@ -1,6 +1,7 @@
 """The installed wheel: it works alone, and names a folder that hides one of its packages."""
 
 import json
+import re
 import subprocess
 import sys
 import zipfile
@@ -199,7 +200,9 @@ def test_the_installed_command_hunts_with_its_own_worker_and_writes_its_report(
     """Adapters, templates and the plugin are found by path, where no checkout is."""
     asked = ("check", "--engine", "arrow", "--examples", "2", "--report", "hunt.html", "--findings", "found")
     done = environment.run("-P", "-m", "skipproof", *asked, cwd=project)
-    assert (done.returncode in (0, 1), done.stderr) == (True, "")
+    # A slow machine is told of the progress every two seconds.
+    others = [line for line in done.stderr.splitlines() if not re.match(r"\[ *\d+ s\] ", line)]
+    assert (done.returncode in (0, 1), others) == (True, [])
     assert (project / "hunt.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     arguments = (
         "-P",

@@ -91,6 +91,14 @@ CASES: dict[str, tuple[Callable[[Any, str, Any], Any], tuple[Any, ...]]] = {
     "index read_data": (lambda wrong, path, df: pruning.index(path, read_data=wrong), FLAGS),
     "table spark": (lambda wrong, path, df: pruning.table(wrong, path), (None, 5, "spark")),
     "table path": (lambda wrong, path, df: pruning.table(df.sparkSession, wrong), (*PLACES, *TABLES)),
+    "table version": (
+        lambda wrong, path, df: pruning.table(df.sparkSession, path, version=wrong),
+        (-1, True, 1.5, b"1", "", [1], 0),
+    ),
+    "table timestamp": (
+        lambda wrong, path, df: pruning.table(df.sparkSession, path, timestamp=wrong),
+        TIMES,
+    ),
     "prune df": (lambda wrong, path, df: pruning.prune(wrong), PLACES),
     "prune runtime": (lambda wrong, path, df: pruning.prune(df, runtime=wrong), FLAGS),
     "prune as_of": (lambda wrong, path, df: pruning.prune(df, as_of=wrong), TIMES),

@@ -242,8 +242,8 @@ def test_damaged_blocks_exclude_nothing(spark: Any, changing: Path, monkeypatch:
 
 
 def test_a_table_of_another_format_is_told_of(spark: Any, changing: Path) -> None:
-    (changing / "_delta_log").mkdir()
-    with pytest.warns(UserWarning, match="is a Delta Lake table"):
+    (changing / ".hoodie").mkdir()
+    with pytest.warns(UserWarning, match="is a Hudi table"):
         pruning.table(spark, str(changing))
 
 

@@ -138,7 +138,7 @@ class _File:
 
 
 def write_drawn(draw: Any, table: Table, form: Form, directory: Path) -> TableVersion:
-    """Write a table as a version of one; files with the same value of a partition column are its partition."""
+    """Write a table as a version of one; the files with a value of the partition column are a partition."""
     files = [
         file
         for block, block_form in zip(table.blocks, form.blocks, strict=True)

@@ -1,20 +1,28 @@
 """Queries over a version of a table: what they read, and that they read it as the version says."""
 
-import datetime
-from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import strategies as st
+from pyspark.errors import AnalysisException
 from written_versions import DataFile, write_version
 
 import pruning
+from mutants.replacements import Replacement
+from mutants.versions import MUTANTS
 from oracles.answers.frames import settings
+from pruning.errors import InputError
 from pruning.expressions.trees import Column
 from pruning.expressions.types import Kind, Type
-from pruning.metadata.versioned.table_version import TableVersion
+from pruning.metadata.versioned.table_version import (
+    EVERY_PARTITION,
+    PARTITION,
+    SEQUENCE,
+    EqualityDeletes,
+    TableVersion,
+)
 from pruning.spark.versioned.frames import version_frame
 from strategies.base.metadata import exact_facts, to_metadata
 from strategies.base.tables import Table
@@ -24,25 +32,25 @@ FILES, ROWS = 6, 100
 GONE = (0, 1, 2, ROWS - 1)
 COLUMNS = (
     Column("id", Type(Kind.LONG)),
+    Column("rest", Type(Kind.LONG)),
     Column("word", Type(Kind.STRING)),
     Column("part", Type(Kind.INTEGER)),
 )
 
 
-def live_rows() -> list[tuple[int, str, int]]:
-    """The rows of the version."""
-    return [row for block in _live_blocks() for row in block]
-
-
-def _live_blocks() -> list[tuple[tuple[int, str, int], ...]]:
+def _live_blocks() -> list[tuple[tuple[int, int, str, int], ...]]:
     return [
         tuple(
-            (number, f"word {number}", file)
+            (number, 10_000 - number, f"word {number}", file)
             for place, number in enumerate(range(file * ROWS, (file + 1) * ROWS))
             if file % 2 or place not in GONE
         )
         for file in range(FILES)
     ]
+
+
+LIVE = [row for block in _live_blocks() for row in block]
+LIVE_BY_ID = {row[0]: row for row in LIVE}
 
 
 @pytest.fixture(scope="module")
@@ -51,23 +59,28 @@ def version(tmp_path_factory: pytest.TempPathFactory) -> TableVersion:
     files = []
     for file in range(FILES):
         numbers = range(file * ROWS, (file + 1) * ROWS)
-        # The names of the columns are swapped, so that one taken for the table's is wrong.
+        # The names of two columns are swapped in the files, so that one taken for the table's is wrong.
         rows = pa.table(
-            {"word": pa.array(numbers, pa.int32()), "id": [f"word {number}" for number in numbers]}
+            {
+                "rest": pa.array(numbers, pa.int32()),
+                "id": pa.array([10_000 - number for number in numbers], pa.int64()),
+                "w": [f"word {number}" for number in numbers],
+            }
         )
         deleted = () if file % 2 else GONE
         files.append(DataFile(rows=rows, deleted=deleted, partition=(file,), row_group_size=20))
     blocks = tuple(
-        tuple((number, word.encode(), part) for number, word, part in block) for block in _live_blocks()
+        tuple((number, rest, word.encode(), part) for number, rest, word, part in block)
+        for block in _live_blocks()
     )
     table = Table(COLUMNS, blocks)
     return write_version(
         tmp_path_factory.mktemp("version"),
-        {"id": "long", "word": "string", "part": "integer"},
+        {"id": "long", "rest": "long", "word": "string", "part": "integer"},
         files,
-        layouts=[{"word": "integer", "id": "string"}],
+        layouts=[{"rest": "integer", "id": "long", "w": "string"}],
         partitions=pa.schema([("part", pa.int32())]),
-        blocks=to_metadata(table, exact_facts(table), blocks_per_file=1, columns=COLUMNS[:2]),
+        blocks=to_metadata(table, exact_facts(table), blocks_per_file=1, columns=COLUMNS[:3]),
     )
 
 
@@ -97,14 +110,14 @@ def test_each_reader_and_each_form_of_code_gives_the_live_rows(
     }
     with settings(spark, conf):
         some = frame.where("id >= 195 AND id < 405")
-        assert rows_of(some) == [row for row in live_rows() if 195 <= row[0] < 405]
+        assert rows_of(some) == [row for row in LIVE if 195 <= row[0] < 405]
         assert some.rdd.getNumPartitions() > FILES
 
 
 def test_a_renamed_column_is_still_compared_by_the_reader_of_parquet(frame: Any) -> None:
     """The comparison and the partition filter reach the scan under the names in the files."""
     plan = frame.where("id >= 195 AND part = 1")._jdf.queryExecution().executedPlan().toString()
-    assert "GreaterThanOrEqual(word,195)" in plan
+    assert "GreaterThanOrEqual(rest,195)" in plan
     assert "(part#" in plan.partition("PartitionFilters: ")[2].partition("PushedFilters")[0]
 
 
@@ -116,46 +129,145 @@ def test_deleted_rows_are_loaded_late_and_of_the_files_that_are_read(
     frame = version_frame(spark, version)
     pruned = pruning.prune(frame.where("id = 350"))
     assert not loaded
-    assert rows_of(pruned) == [(350, "word 350", 3)]
-    assert rows_of(pruning.prune(frame.where("id = 250"))) == [(250, "word 250", 2)]
+    assert rows_of(pruned) == [LIVE_BY_ID[350]]
+    assert rows_of(pruning.prune(frame.where("id = 250"))) == [LIVE_BY_ID[250]]
     assert loaded == [2]
 
 
-@pytest.mark.parametrize(
-    ("sql", "files", "technique"),
-    [
-        ("SELECT id FROM version WHERE id = 205", 1, "filter"),
-        ("SELECT id FROM version WHERE IF(id % 2 = 0, id, id + 1) BETWEEN 210 AND 220", 1, "filter"),
-        ("SELECT id FROM version WHERE part IN (1, 4) AND word LIKE 'word %'", 2, "filter"),
-        ("SELECT id FROM version WHERE id >= 101 ORDER BY id LIMIT 3", 1, "top-k"),
-        ("SELECT sum(id) FROM (SELECT id FROM version WHERE id >= 100 AND id < 500 LIMIT 96)", 1, "limit"),
-        ("SELECT version.id FROM version JOIN keys ON version.id = keys.id", 2, "join"),
-    ],
-)
-def test_each_technique_leaves_out_files(
-    spark: Any, frame: Any, sql: str, files: int, technique: str
-) -> None:
-    """The rows are those of the query as it is, except of a LIMIT, where any will do."""
-    frame.createOrReplaceTempView("version")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A query, its rows, the number of files that it needs, and the technique that leaves out the others."""
+
+    sql: str
+    rows: list[tuple[Any, ...]]
+    files: int
+    technique: str
+
+
+def _ids(*numbers: int) -> list[tuple[int]]:
+    return [(number,) for number in numbers if number in LIVE_BY_ID]
+
+
+CASES = {
+    "point": Case(sql="SELECT id FROM version WHERE id = 205", rows=_ids(205), files=1, technique="filter"),
+    "other column": Case(
+        sql="SELECT id FROM version WHERE rest = 9795", rows=_ids(205), files=1, technique="filter"
+    ),
+    "IF": Case(
+        sql="SELECT id FROM version WHERE IF(id % 2 = 0, id, id + 1) BETWEEN 210 AND 212",
+        rows=_ids(209, 210, 211, 212),
+        files=1,
+        technique="filter",
+    ),
+    "partition": Case(
+        sql="SELECT id FROM version WHERE part IN (1, 4) AND word LIKE 'word %9'",
+        rows=_ids(*range(109, 200, 10), *range(409, 500, 10)),
+        files=2,
+        technique="filter",
+    ),
+    "top-k": Case(
+        sql="SELECT id FROM version WHERE id >= 199 ORDER BY id LIMIT 3",
+        rows=_ids(199, 203, 204),
+        files=2,
+        technique="top-k",
+    ),
+    # Of the three files, each has 96 live rows of 100.
+    "limit": Case(
+        sql="SELECT count(*) FROM (SELECT id FROM version WHERE part IN (0, 2, 4) AND id >= 0 LIMIT 97)",
+        rows=[(97,)],
+        files=2,
+        technique="limit",
+    ),
+    "join": Case(
+        sql="SELECT version.id FROM version JOIN keys ON version.id = keys.id",
+        rows=_ids(104, 494),
+        files=2,
+        technique="join",
+    ),
+}
+
+
+def differences(spark: Any, version: TableVersion, case: Case) -> list[str]:
+    """Return what is not as a case says, for a query that is asked first as it is."""
+    version_frame(spark, version).createOrReplaceTempView("version")
     spark.range(104, 500, 390).createOrReplaceTempView("keys")
-    query = spark.sql(sql)
+    query = spark.sql(case.sql)
     pruned = pruning.prune(query)
-    report = pruning.explain(pruned)
-    scan = next(scan for scan in report.scans if scan.files_total == FILES)
-    assert (scan.files_kept, {removal.technique for removal in scan.removals}) >= (files, {technique})
-    assert scan.files_kept == files
-    if technique != "limit":
-        assert rows_of(pruned) == rows_of(query)
+    scan = next(scan for scan in pruning.explain(pruned).scans if scan.files_total == FILES)
+    facts = {
+        "rows as it is": (rows_of(query), case.rows),
+        "rows pruned": (rows_of(pruned), case.rows),
+        "files": (scan.files_kept, case.files),
+        "technique": (case.technique in {removal.technique for removal in scan.removals}, True),
+    }
+    return [
+        f"{name}: {actual}, not {expected}"
+        for name, (actual, expected) in facts.items()
+        if actual != expected
+    ]
 
 
-def test_a_limit_counts_live_rows_alone(spark: Any, frame: Any) -> None:
-    """A file with deletes has 96 rows of 100, so that 97 need a second file."""
-    frame.createOrReplaceTempView("version")
-    query = spark.sql("SELECT id FROM version WHERE part IN (0, 2, 4) AND id >= 0 LIMIT 97")
-    pruned = pruning.prune(query.groupBy().count())
-    assert pruned.collect() == [(97,)]
-    (scan,) = pruning.explain(pruned).scans
-    assert scan.files_kept == 2
+@pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
+def test_each_technique_leaves_out_files_and_no_row(spark: Any, version: TableVersion, case: Case) -> None:
+    """The rows are those of the query as it is, and of the live rows."""
+    assert differences(spark, version, case) == []
+
+
+@pytest.mark.parametrize("mutant", MUTANTS.values(), ids=list(MUTANTS))
+def test_mutants_of_versions_are_found_out(
+    spark: Any, version: TableVersion, monkeypatch: pytest.MonkeyPatch, mutant: Replacement
+) -> None:
+    """Some case has other rows or other files."""
+    monkeypatch.setattr(*mutant)
+    assert any(differences(spark, version, case) for case in CASES.values())
+
+
+def test_a_file_whose_rows_are_all_deleted_is_not_read(spark: Any, tmp_path: Path) -> None:
+    rows = pa.table({"id": pa.array([1, 2], pa.int64())})
+    frame = version_frame(
+        spark,
+        write_version(tmp_path, {"id": "long"}, [DataFile(rows=rows, deleted=(0, 1)), DataFile(rows=rows)]),
+    )
+    assert len(pruning.prune(frame).inputFiles()) == 1
+
+
+def test_rows_deleted_by_their_values_are_of_older_files_and_of_the_partition(
+    spark: Any, tmp_path: Path
+) -> None:
+    """NULL is the same as NULL."""
+    rows = pa.table({"id": pa.array([1, 2, None], pa.int64())})
+    deletes = EqualityDeletes(
+        columns=(("id",),),
+        rows=pa.table(
+            {
+                "0": pa.array([1, 2, None], pa.int64()),
+                SEQUENCE: pa.array([2, 2, 3], pa.int64()),
+                PARTITION: pa.array([EVERY_PARTITION, 1, EVERY_PARTITION], pa.int64()),
+            }
+        ),
+    )
+    files = [
+        DataFile(rows=rows, sequence_number=number, partition_id=place)
+        for place, number in enumerate((1, 1, 2))
+    ]
+    version = write_version(tmp_path, {"id": "long"}, files, equality_deletes=[deletes])
+    rows_left = version_frame(spark, version).selectExpr("coalesce(id, 0)")
+    assert rows_of(rows_left) == [(1,), (2,), (2,)]
+
+
+def test_a_query_that_reads_where_its_rows_are_stays_as_it_is(spark: Any, tmp_path: Path, frame: Any) -> None:
+    """Where rows are deleted by position, Spark's own columns of files cannot be named."""
+    rows = pa.table({"id": pa.array([1, 2], pa.int64())})
+    plain = version_frame(spark, write_version(tmp_path, {"id": "long"}, [DataFile(rows=rows)] * 2))
+    query = plain.where("id = 3").select("id", "_metadata.file_name")
+    assert "tells of files" in str(pruning.explain(query))
+    with pytest.raises(AnalysisException):
+        frame.select("_metadata.row_index")
+
+
+def test_an_earlier_time_is_named_when_the_table_is_opened(frame: Any) -> None:
+    with pytest.raises(InputError, match=r"`pruning\.table` opens a table"):
+        pruning.prune(frame, as_of="2026-01-01")
 
 
 def test_the_report_names_the_version_and_its_deletes(frame: Any) -> None:
@@ -168,4 +280,17 @@ def test_a_pruned_frame_is_pruned_again_with_its_deletes(frame: Any) -> None:
     once = pruning.prune(frame.where("id >= 200"))
     twice = pruning.prune(once.where("id < 300"))
     assert len(twice.inputFiles()) == 1
-    assert rows_of(twice) == [row for row in live_rows() if 200 <= row[0] < 300]
+    assert rows_of(twice) == [row for row in LIVE if 200 <= row[0] < 300]
+
+
+def test_a_table_without_files_has_its_columns_and_no_row(spark: Any, tmp_path: Path) -> None:
+    frame = version_frame(spark, write_version(tmp_path, {"id": "long"}, [], layouts=[]))
+    assert frame.columns == ["id"]
+    assert pruning.prune(frame.where("id = 1")).collect() == []
+
+
+@pytest.mark.parametrize("name", ["`deleted", "`sequence", "_tmp_metadata_row_index"])
+def test_a_column_with_the_name_of_a_hidden_one_is_refused(spark: Any, tmp_path: Path, name: str) -> None:
+    rows = pa.table({name: pa.array([1], pa.int64())})
+    with pytest.raises(InputError, match="rename the column"):
+        version_frame(spark, write_version(tmp_path, {name: "long"}, [DataFile(rows=rows)]))

@@ -1,4 +1,4 @@
-"""VERSION-1, VERSION-2: rows of versions of tables, and whole queries over them, pruned, against rows in memory."""
+"""VERSION-1, VERSION-2: versions of tables, and pruned queries over them, against rows in memory."""
 
 import tempfile
 from collections import Counter
@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from budget import examples
+import pytest
+from budget import examples, unshrunk
 from drawn_versions import Form, forms, with_forms, write_drawn
-from hypothesis import event, given
+from hypothesis import event, find, given
 from hypothesis import strategies as st
 
 import pruning
@@ -21,7 +22,7 @@ from strategies.queries.drawing import queries
 from strategies.queries.queries import Query
 
 
-@examples(0.1)
+@examples(0.06)
 @given(queries(), st.data())
 def test_the_frame_of_a_version_always_has_its_live_rows(
     spark: Any, query: Query, data: st.DataObject
@@ -45,7 +46,7 @@ def _bag(rows: list[Any]) -> Counter[str]:
     return Counter(repr(tuple(row)) for row in rows)
 
 
-@examples(0.1)
+@examples(0.06)
 @given(queries(), st.data())
 def test_a_pruned_query_over_versions_always_has_the_answer_of_rows_in_memory(
     spark: Any, query: Query, data: st.DataObject
@@ -75,3 +76,21 @@ def problem_of(
             problem = answer_difference(query, pruned.collect(), expected)
             report = pruning.explain(pruned)
     return problem, {removal.technique for scan in report.scans for removal in scan.removals}
+
+
+@pytest.mark.parametrize(
+    "is_reached",
+    [
+        lambda form: form.partitioned and form.default,
+        lambda form: (
+            any(block.positional for block in form.blocks) and any(block.equal for block in form.blocks)
+        ),
+        lambda form: len({block.way for block in form.blocks}) == 2,
+        lambda form: any(block.way.narrow and block.way.renamed and block.way.late for block in form.blocks),
+    ],
+    ids=["default and partitions", "both deletes", "two layouts", "all of a layout"],
+)
+def test_forms_reach_each_part_of_a_version(is_reached: Callable[[Form], bool]) -> None:
+    """Without this, VERSION-1 and VERSION-2 could hold because versions are plain files."""
+    any_forms = queries().flatmap(lambda query: forms(query.tables[0]))
+    find(any_forms, is_reached, settings=unshrunk(500))

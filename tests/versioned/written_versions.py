@@ -78,7 +78,7 @@ def write_version(
         directory: The table's directory.
         columns: The table's columns, as `schema_json` takes them.
         files: The files.
-        layouts: The columns of each layout; None is one with the table's columns that are no partition columns.
+        layouts: The columns of each layout; None is one, of the columns that are no partition columns.
         partitions: The partition columns.
         equality_deletes: Rows deleted by their values.
         blocks: The block metadata of the files; None is one that knows the numbers of live rows alone.

@@ -42,9 +42,10 @@ class _TableFormat:
     suffix: str = ""
 
 
+DELTA, ICEBERG = "Delta Lake", "Iceberg"
 _FORMATS = (
-    _TableFormat("Delta Lake", "_delta_log"),
-    _TableFormat("Iceberg", "metadata", suffix=".json"),
+    _TableFormat(DELTA, "_delta_log"),
+    _TableFormat(ICEBERG, "metadata", suffix=".json"),
     _TableFormat("Hudi", ".hoodie"),
 )
 
@@ -80,6 +81,18 @@ def table_format_notes(
     answers = (has_markers or arrow_has_markers)(list(notes))
     there = [note for note, is_there in zip(notes.values(), answers, strict=True) if is_there]
     return tuple(dict.fromkeys(_note(*note) for note in there))
+
+
+def table_format(directory: str, *, has_markers: MarkerCheck | None = None) -> str | None:
+    """Return the name of the first format that a directory is a table of; None if it is of none.
+
+    Args:
+        directory: Its path or URI.
+        has_markers: As for `table_format_notes`.
+    """
+    markers = [(path_below(directory, format_.marker), format_.suffix) for format_ in _FORMATS]
+    answers = (has_markers or arrow_has_markers)(markers)
+    return next((format_.name for format_, is_there in zip(_FORMATS, answers, strict=True) if is_there), None)
 
 
 def _is_remote_pattern(path: str) -> bool:

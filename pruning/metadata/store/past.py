@@ -109,12 +109,13 @@ def _place_and_history(store: Store, directory: str | None) -> tuple[Place, Hist
     return None
 
 
-def microseconds(as_of: Any) -> int:
+def microseconds(as_of: Any, name: str = "as_of") -> int:
     """Return a time as microseconds since 1970.
 
     Args:
         as_of: A `datetime`, of local time if it has no time zone; its text in ISO 8601; or seconds since
             1970 in UTC.
+        name: The name of the argument.
     Raises:
         InputError: it is something else.
     """
@@ -123,11 +124,11 @@ def microseconds(as_of: Any) -> int:
             as_of = datetime.fromisoformat(as_of)
         except ValueError as error:
             raise InputError(
-                f"as_of is {describe_value(as_of)}; give a time such as '2026-05-01 12:00:00'."
+                f"{name} is {describe_value(as_of)}; give a time such as '2026-05-01 12:00:00'."
             ) from error
     if isinstance(as_of, datetime):
         as_of = as_of.timestamp()
-    check_number("as_of", as_of, least=0, greatest=_SECONDS_MAX)
+    check_number(name, as_of, least=0, greatest=_SECONDS_MAX)
     return round(float(as_of) * 1_000_000)
 
 

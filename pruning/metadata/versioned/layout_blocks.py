@@ -68,12 +68,14 @@ def _values(values: pa.ChunkedArray) -> list[Value | None]:
 
 
 def _narrowed(blocks: pa.Table, types: Mapping[str, Type]) -> pa.Table:
-    """Return block metadata whose bounds have the types as which Spark reads the files, where these are narrower.
+    """Return block metadata whose bounds have the types as which Spark reads the files, if they are narrower.
 
     Claim     The bounds that are returned bound the values that are read.
-    Premises  The metadata bounds the table's values; the table's value is the one that is read, in a wider type.
+    Premises  The metadata bounds the table's values; the table's value is the one that is read, in a wider
+              type.
     Proof     (1) The wider type has each value of the narrower one, in the same order.
-              (2) So a bound that is a value of the narrower type bounds there what it bounds in the wider one.
+              (2) So a bound that is a value of the narrower type bounds there what it bounds in the wider
+                  one.
               (3) Any other bound is left out.
     Unsound   if a bound were rounded to the narrower type: a minimum might be rounded up.
     """

@@ -5,12 +5,15 @@ Both formats are read into this one form, and the DataFrame over a version is ma
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import pyarrow as pa
-from pyroaring import BitMap
 
 from pruning.metadata.footers.thrift_lanes import Mask, Numbers
+
+if TYPE_CHECKING:
+    # It is in an extra, and what knows the form of a version need not have one.
+    from pyroaring import BitMap
 
 # Gives block metadata of the files, a block for each in their order, of these top-level columns of the table.
 BlocksOf: TypeAlias = Callable[[frozenset[str]], pa.Table]
@@ -50,7 +53,7 @@ class DeletedRows(Protocol):
     def mask(self) -> Mask:
         """True for files of which rows may be deleted; shape (files,)."""
 
-    def positions(self, places: Sequence[int]) -> list[BitMap]:
+    def positions(self, places: Sequence[int]) -> "list[BitMap]":
         """Return the positions of deleted rows in the files at these places, counted from a file's first row.
 
         Raises:

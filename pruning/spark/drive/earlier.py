@@ -57,8 +57,8 @@ def _leaf_as_of(spark: SparkSession, leaf: Java, as_of: Any) -> Java | None:
         )
     if opened_files(leaf) is not None:
         raise InputError(
-            "as_of is about directories of Parquet files; `pruning.table` opens a table of Delta Lake or Iceberg "
-            "at another version, by its argument version or timestamp."
+            "as_of is about directories of Parquet files; `pruning.table` opens a table of Delta Lake or "
+            "Iceberg at another version, by its argument version or timestamp."
         )
     try:
         table = parquet_table(spark, leaf, leaf_attributes(leaf))

@@ -1,4 +1,4 @@
-"""The tables that the leaves of a plan read: of Parquet files that Spark lists, of Iceberg, or a version."""
+"""The tables that the leaves of a plan read: Parquet files that Spark lists, Iceberg's, or a version."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -156,7 +156,7 @@ def with_files(
 
 
 def with_partition_values(metadata: pa.Table, predicate: Expression, table: LeafTable) -> pa.Table:
-    """Return the metadata with the partition columns that a predicate names; other formats' has all columns."""
+    """Return the metadata with the partition columns that a predicate names; other formats' has all."""
     if not isinstance(table, ParquetTable):
         return metadata
     return tables.with_partition_values(metadata, predicate, table)

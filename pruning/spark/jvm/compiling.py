@@ -23,7 +23,12 @@ def java_instance(spark: SparkSession, name: str, *, package: str = _LAKE) -> Ja
         name: The class.
         package: The Python package that has its source.
     """
-    return _compile(spark.sparkContext._gateway._gateway_client, jvm(spark), name, source_of(name, package))
+    return compile_class(spark, name, source_of(name, package))
+
+
+def compile_class(spark: SparkSession, name: str, source: str) -> Java:
+    """Return an instance of a Java class, by its full name and its source."""
+    return _compile(spark.sparkContext._gateway._gateway_client, jvm(spark), name, source)
 
 
 def source_of(name: str, package: str) -> str:

@@ -173,3 +173,12 @@ def dataframe(spark: SparkSession, plan: Java) -> DataFrame:
     # Spark 4 moved this class to the package `classic`, beside Spark Connect's.
     dataset = sql.Dataset if int(spark.version.split(".")[0]) < 4 else sql.classic.Dataset
     return DataFrame(dataset.ofRows(spark._jsparkSession, plan), spark)
+
+
+def java_interface(name: str) -> type:
+    """Return the class attribute `Java` of a Python class whose objects Java calls as those of an interface.
+
+    Args:
+        name: The interface's full name.
+    """
+    return type("Java", (), {"implements": (name,)})

@@ -5,7 +5,6 @@ them. `prune` searches the store before that, so that of a table of millions of 
 that are left.
 """
 
-import os
 import uuid
 import warnings
 import weakref
@@ -18,16 +17,23 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import DataFrame, SparkSession
 
-from pruning.arguments import describe_value
 from pruning.errors import InputError
-from pruning.metadata.files.listing import ListedFile, Listing, texts_of_paths
+from pruning.metadata.files.listing import ListedFile, Listing
 from pruning.metadata.files.locations import NoFileSystem, address, is_on_local_disk, locate
 from pruning.metadata.files.places import places_of_directory
 from pruning.metadata.files.table_formats import table_format_notes
 from pruning.metadata.store.packs import Damaged
 from pruning.metadata.store.snapshots import Snapshot, open_snapshot, paths_of
 from pruning.spark.jvm.compiling import java_instance
-from pruning.spark.jvm.gateway import Java, first_line, jvm, sequence, simple_name, string_array
+from pruning.spark.jvm.gateway import (
+    Java,
+    first_line,
+    java_interface,
+    jvm,
+    sequence,
+    simple_name,
+    string_array,
+)
 from pruning.spark.lake.hadoop_files import HadoopFiles
 from pruning.spark.lake.tables import STORED_INDEX, index_of_listings, one_slash
 
@@ -36,43 +42,16 @@ _NS_PER_MS = 1_000_000
 _EXAMPLE = "-"
 
 
-def table(spark: SparkSession, path: str | os.PathLike[str]) -> DataFrame:
-    """Open a table from what is kept of its metadata, without listing its files.
+def stored_frame(spark: SparkSession, path: str) -> DataFrame:
+    """Return the table in a directory of Parquet files, as `pruning.table` does.
 
-    The DataFrame has the rows of the files that the table had when `pruning.collect` or `skipproof index`
-    last listed its directory. Of a table of very many files, `prune` searches the kept metadata with the
-    query's own filter, and Spark is told of the files that are left only.
-
-    Args:
-        spark: The session.
-        path: The table's directory, a local path or a URI.
-    Returns:
-        The table, with the schema of its first file and the columns of its partitions.
     Raises:
-        InputError: an argument is of another type; or the directory was never listed, or not as a whole when
-            it was listed last, or what is kept of it is damaged.
-    Warns:
-        UserWarning: the directory is a Delta Lake, Iceberg or Hudi table, whose removed files are read too.
-    Example:
-        >>> import pruning, pyarrow as pa, pyarrow.parquet as pq, tempfile
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> for x in range(3):
-        ...     pq.write_table(pa.table({"x": [x]}), f"{folder.name}/{x}.parquet")
-        >>> blocks = pruning.collect(folder.name)
-        >>> pruning.prune(pruning.table(spark, folder.name).where("x > 1")).collect()
-        [Row(x=2)]
+        InputError: as `pruning.table`.
     """
-    if not isinstance(spark, SparkSession) or not hasattr(spark, "_jsparkSession"):
-        raise InputError(
-            f"A {type(spark).__name__} was given where a Spark session of this process is needed."
-        )
-    if not isinstance(path, str | os.PathLike):
-        raise InputError(f"The path is {describe_value(path)}; name the directory of a table")
-    (path,) = texts_of_paths(path)
     snapshot = _snapshot(path)
     has_markers = None if is_on_local_disk(path) else HadoopFiles(spark).has_markers
     for note in table_format_notes([path], [], has_markers=has_markers):
-        warnings.warn(note, stacklevel=2)
+        warnings.warn(note, stacklevel=3)
     try:
         return StoredTable(spark, path, snapshot).frame()
     except (Py4JError, PySparkException) as error:
@@ -258,10 +237,7 @@ class _AllFiles:
     py4j holds the object, and so the table, while Java has an index of it.
     """
 
-    class Java:
-        """The Java interface that py4j gives the object."""
-
-        implements = ("java.util.concurrent.Callable",)
+    Java = java_interface("java.util.concurrent.Callable")
 
     def __init__(self, table: StoredTable) -> None:
         """Remember the table."""

@@ -5,30 +5,28 @@ from collections.abc import Iterator, Sequence
 from pyspark.sql import SparkSession
 
 from pruning.spark.jvm.gateway import Java, elements, jvm, sequence, simple_name, singleton, some
-from pruning.spark.versioned.layouts import DELETED
+from pruning.spark.versioned.layouts import DELETED, ROW_POSITION
 
 _TYPES = "org.apache.spark.sql.types"
-_ROW_INDEX = "row_index"
 _STATIC_INVOKE = "org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke"
 
 
 def without_deleted_positions(spark: SparkSession, leaf: Java) -> Java:
     """Return the rows of a leaf that are not deleted by their positions; the leaf itself if none is.
 
-    The filter calls a class of RoaringBitmap, which Spark itself needs, so that no class of ours must be where
-    its tasks run.
+    The filter calls a class of RoaringBitmap, which Spark itself needs, so that no class of ours must be
+    where its tasks run.
     """
-    output = list(elements(leaf.output()))
-    deleted = next((attribute for attribute in output if attribute.name() == DELETED), None)
-    if deleted is None:
+    by_name = {attribute.name(): attribute for attribute in elements(leaf.output())}
+    if DELETED not in by_name:
         return leaf
-    file = output[-1]
+    deleted = by_name[DELETED]
     java = jvm(spark)
     catalyst = java.org.apache.spark.sql.catalyst.expressions
-    place = file.dataType().fieldIndex(_ROW_INDEX)
-    row = catalyst.GetStructField(file, place, some(spark, _ROW_INDEX))
-    mode = singleton(spark, "org.apache.spark.sql.catalyst.expressions.EvalMode").LEGACY()
-    position = catalyst.Cast(row, singleton(spark, f"{_TYPES}.IntegerType"), some(spark, None), mode)
+    mode = singleton(spark, "org.apache.spark.sql.catalyst.expressions.EvalMode").ANSI()
+    integer = singleton(spark, f"{_TYPES}.IntegerType")
+    # Beyond the first 2^31 rows of a file, the cast fails: it must not give the position of another row.
+    position = catalyst.Cast(by_name[ROW_POSITION], integer, some(spark, None), mode)
     is_deleted = _call(spark, _bitmap(spark, deleted), "contains", position)
     condition = catalyst.Or(catalyst.IsNull(deleted), catalyst.Not(is_deleted))
     return java.org.apache.spark.sql.catalyst.plans.logical.Filter(condition, leaf)
@@ -40,10 +38,10 @@ def query_conditions(conditions: Sequence[Java], deleted_ids: frozenset[int]) ->
     Claim     A live row satisfies all of `conditions` if and only if it satisfies all that are returned.
     Premises  Block metadata and its counts are of live rows. Only a filter of ours can name the column of
               deleted rows, which the DataFrame does not give.
-    Proof     (1) A conjunct `deleted IS NULL OR NOT f(...)`, whose first part names that column, is our filter:
-              it is TRUE on each live row, and its conjunction with anything is that.
-    Unsound   if a disjunction of ours with a condition of the query is left out, as some optimizer rule might
-              make it: it has not that form, and so it stays, as an expression of which nothing is known.
+    Proof     (1) A conjunct `deleted IS NULL OR NOT f(...)`, whose first part names that column, is our
+              filter: it is TRUE on each live row, and its conjunction with anything is that.
+    Unsound   if a disjunction of ours with a condition of the query is left out, as some optimizer rule
+              might make it: it has not that form, and so it stays, as one of which nothing is known.
 
     Args:
         conditions: Conditions of Catalyst, right above the leaf.

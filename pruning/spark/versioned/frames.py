@@ -45,7 +45,7 @@ def version_frame(spark: SparkSession, version: TableVersion) -> DataFrame:
 
 
 def layouts_in_use(version: TableVersion) -> list[LayoutFiles]:
-    """Return the files of each layout that some file has; of a table without files, none in its own layout."""
+    """Return the files of each layout that is in use; of a table without files, none of its own layout."""
     layouts = version.files.layouts
     return [
         LayoutFiles.of(version, layout, np.flatnonzero(layouts == layout))
@@ -64,6 +64,10 @@ def _live_rows(spark: SparkSession, files: LayoutFiles) -> Java:
     ]
     hidden = [by_name[name] for name in HIDDEN_NUMBERS if name in by_name]
     rows = _project(spark, [*columns, *hidden], without_deleted_positions(spark, leaf))
+    if files.deleted.any():
+        # Spark cannot give positions of rows under two names, so that a query must not ask for them, too.
+        tag = singleton(spark, f"{_LOGICAL}.logical.Project").hiddenOutputTag()
+        rows.setTagValue(tag, sequence(spark, []))
     if not hidden:
         return rows
     for deletes in files.version.equality_deletes:
@@ -74,8 +78,8 @@ def _live_rows(spark: SparkSession, files: LayoutFiles) -> Java:
 def _table_column(spark: SparkSession, attribute: Java, field: FieldJson, type_: Any) -> Java:
     """Return a column of the table, made of a column of the leaf.
 
-    Only where the types differ, also in the names of fields, there is a cast: Spark pushes a comparison with a
-    column that is only renamed.
+    Only where the types differ, also in the names of fields, there is a cast: Spark pushes a comparison with
+    a column that is only renamed.
     """
     java_type = struct_type(spark, {field["name"]: field}).apply(0)
     value = attribute

@@ -11,13 +11,23 @@ import pyarrow as pa
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
+from pruning.errors import InputError
 from pruning.expressions.types import Type
 from pruning.metadata.footers.thrift_lanes import Mask, Numbers
 from pruning.metadata.versioned.layout_blocks import layout_blocks
 from pruning.metadata.versioned.table_version import PARTITION, SEQUENCE, TableVersion
 from pruning.spark.jvm.compiling import java_instance
 from pruning.spark.jvm.datatypes import type_of_field
-from pruning.spark.jvm.gateway import Java, jvm, sequence, simple_name, singleton, some
+from pruning.spark.jvm.gateway import (
+    Java,
+    java_interface,
+    jvm,
+    mapping,
+    sequence,
+    simple_name,
+    singleton,
+    some,
+)
 from pruning.spark.versioned.encoding import encode_bytes, encode_columns, encode_longs
 from pruning.spark.versioned.schemas import FieldJson, Schema, field_json, fields_of, struct_type
 
@@ -25,9 +35,14 @@ from pruning.spark.versioned.schemas import FieldJson, Schema, field_json, field
 VERSION_INDEX = "VersionFileIndex"
 # The partition column that holds the positions of a file's deleted rows; no column of a table is called so.
 DELETED = "`deleted"
+# The name under which Spark's reader of Parquet gives the position of a row in its file.
+ROW_POSITION = "_tmp_metadata_row_index"
+# Both formats count days and times by one calendar, so that Spark must neither shift nor refuse old ones.
+_OPTIONS = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
 # The types of the partition columns by which rows that are deleted by their values are matched.
 HIDDEN_NUMBERS = {SEQUENCE: "long", PARTITION: "integer"}
-_PACKAGE = "pruning.spark.versioned"
+PACKAGE = "pruning.spark.versioned"
+_PARQUET_FORMAT = "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -96,10 +111,15 @@ class LayoutFiles:
 def layout_leaf(spark: SparkSession, files: LayoutFiles) -> Java:
     """Return a leaf of a plan that reads the files of a layout, with their deleted rows.
 
-    Its columns are those in the files, the partition columns, and hidden ones: where rows are deleted by their
-    values, `SEQUENCE` and `PARTITION`; and where some are deleted by their positions, `DELETED` and, as the last
-    one, Spark's own metadata of files.
+    Its columns are those in the files, the partition columns, and hidden ones: where rows are deleted by
+    their values, `SEQUENCE` and `PARTITION`; and where some are deleted by their positions, `ROW_POSITION`
+    and `DELETED`.
+
+    Raises:
+        InputError: a column of the table has the name of a hidden one; or Spark's reader gives the positions
+            of rows under another name.
     """
+    _check_names(files)
     partition_columns = files.version.partition_columns
     fields = {field["name"]: field for field in files.columns.values()}
     partitions = {field["name"]: field for field in map(files.columns.__getitem__, partition_columns)}
@@ -107,15 +127,35 @@ def layout_leaf(spark: SparkSession, files: LayoutFiles) -> Java:
     if files.version.equality_deletes:
         partitions |= {name: field_json(name, type_) for name, type_ in HIDDEN_NUMBERS.items()}
     if files.deleted.any():
+        _check_row_positions(spark)
+        data[ROW_POSITION] = field_json(ROW_POSITION, "long")
         partitions[DELETED] = field_json(DELETED, "binary")
     relation = _relation(spark, files, data, partitions)
-    leaf = spark._jsparkSession.baseRelationToDataFrame(relation).queryExecution().analyzed()
-    return leaf.withMetadataColumns() if DELETED in partitions else leaf
+    return spark._jsparkSession.baseRelationToDataFrame(relation).queryExecution().analyzed()
+
+
+def _check_names(files: LayoutFiles) -> None:
+    hidden = {ROW_POSITION, DELETED, *HIDDEN_NUMBERS}
+    for name, field_ in files.columns.items():
+        if not hidden.isdisjoint((name, field_["name"])):
+            raise InputError(
+                f"{files.version.location}: the column {name!r} has a name that is needed to leave out "
+                "deleted rows; rename the column"
+            )
+
+
+def _check_row_positions(spark: SparkSession) -> None:
+    name = singleton(spark, _PARQUET_FORMAT).ROW_INDEX_TEMPORARY_COLUMN_NAME()
+    if name != ROW_POSITION:
+        raise InputError(
+            f"Spark {spark.version} gives the positions of rows under the name {name}, not {ROW_POSITION}, "
+            "so deleted rows cannot be left out; use a release that is known"
+        )
 
 
 def version_index(spark: SparkSession) -> Java:
     """Return an instance of the class of indexes of files."""
-    return java_instance(spark, VERSION_INDEX, package=_PACKAGE)
+    return java_instance(spark, VERSION_INDEX, package=PACKAGE)
 
 
 def _partition_names(columns: Sequence[str], data: Sequence[str]) -> list[str]:
@@ -139,7 +179,7 @@ def _relation(spark: SparkSession, files: LayoutFiles, data: Schema, partitions:
         struct_type(spark, data),
         some(spark, None),
         java.org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat(),
-        singleton(spark, "scala.collection.immutable.Map").empty(),
+        mapping(spark, list(_OPTIONS.items())),
         spark._jsparkSession,
     )
 
@@ -182,10 +222,7 @@ class _Deletions:
     py4j holds the object, and so the files, while Java has an index of them.
     """
 
-    class Java:
-        """The Java interface that py4j gives the object."""
-
-        implements = ("java.util.function.Function",)
+    Java = java_interface("java.util.function.Function")
 
     def __init__(self, files: LayoutFiles) -> None:
         """Remember the files."""

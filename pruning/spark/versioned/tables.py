@@ -14,7 +14,7 @@ from pruning.expressions.types import Type
 from pruning.metadata.footers.thrift_lanes import Numbers
 from pruning.spark.jvm.gateway import Java
 from pruning.spark.lake.tables import Attribute, leaf_attributes, with_relation
-from pruning.spark.versioned.layouts import DELETED, HIDDEN_NUMBERS, LayoutFiles, opened_files
+from pruning.spark.versioned.layouts import DELETED, HIDDEN_NUMBERS, ROW_POSITION, LayoutFiles, opened_files
 from pruning.spark.versioned.schemas import fields_of, has_same_names
 
 
@@ -122,12 +122,12 @@ def version_table(leaf: Java, opened: LayoutFiles, attributes: tuple[Attribute, 
 def table_attributes(leaf: Java) -> tuple[Attribute, ...]:
     """Return the columns of a `LogicalRelation`; of a version of a table, under the table's names.
 
-    Claim     A row's value of a column that is returned is its value of the table's column of that name, if the
-              types are the same; if not, a cast to the table's type gives it.
+    Claim     A row's value of a column that is returned is its value of the table's column of that name, if
+              the types are the same; if not, a cast to the table's type gives it.
     Premises  A layout has the table's columns that are no partition columns, in their order.
     Proof     (1) A column of the leaf is paired with the table's by its place in the layout.
-              (2) The columns that hold deleted rows, sequence numbers and partitions are none of the table's,
-                  and left out.
+              (2) The columns that hold positions, deleted rows, sequence numbers and partitions are none of
+                  the table's, and left out.
               (3) Fields inside a column may have other names than in the table. Then its type is unknown,
                   so that no block metadata is believed of them.
     Unsound   if a column of the leaf had the name under which the table has another one.
@@ -137,7 +137,6 @@ def table_attributes(leaf: Java) -> tuple[Attribute, ...]:
         return attributes
     table = fields_of(opened.version.schema)
     names = {fields["name"]: name for name, fields in opened.columns.items()}
-    has_deletions = any(attribute.name == DELETED for attribute in attributes)
     own = []
     for attribute in attributes:
         name = names.get(attribute.name)
@@ -145,11 +144,6 @@ def table_attributes(leaf: Java) -> tuple[Attribute, ...]:
             is_alike = has_same_names(opened.columns[name]["type"], table[name]["type"])
             type_ = attribute.type if is_alike else types.unknown(json.dumps(table[name]["type"]))  # (3)
             own.append(replace(attribute, name=name, type=type_))
-        elif attribute.name in (DELETED, *HIDDEN_NUMBERS):  # (2)
-            continue
-        elif has_deletions and attribute.describes_files:
-            # The filter of deleted rows reads one such column; a second one is the query's.
-            has_deletions = False
-        else:
+        elif attribute.name not in (ROW_POSITION, DELETED, *HIDDEN_NUMBERS):  # (2)
             own.append(attribute)
     return tuple(own)
