@@ -2,9 +2,10 @@
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -34,7 +35,8 @@ from pruning.metadata.versioned.table_version import TableVersion
 from pruning.spark.versioned.schemas import fields_of
 
 _VECTORS = "delta.enableDeletionVectors"
-_FIELD_ID = "parquet.field.id"
+_FIELD_ID, _COLUMN_ID = "parquet.field.id", "delta.columnMapping.id"
+_PARTS = ("elementType", "keyType", "valueType")
 _CHANGES = {
     Statement.DELETE: RowChange.DELETE,
     Statement.UPDATE: RowChange.UPDATE,
@@ -72,11 +74,11 @@ class DeltaTarget:
     @cached_property
     def file_fields(self) -> str:
         """The columns in new files, a `StructType` of Spark as JSON."""
-        ids = column_ids(self.state.metadata)
-        fields = list(fields_of(self.version.layouts[0]).values())
-        for field in fields:
-            field["metadata"] = {_FIELD_ID: ids[field["name"]]} if field["name"] in ids else {}
-        return json.dumps({"type": "struct", "fields": fields})
+        partitions = self.version.partition_columns
+        columns = [field for field in self.state.metadata.schema["fields"] if field["name"] not in partitions]
+        is_mapped = bool(column_ids(self.state.metadata))
+        stored = json.loads(self.version.layouts[0])
+        return json.dumps(_with_ids(stored, {"type": "struct", "fields": columns}, is_mapped=is_mapped))
 
     @cached_property
     def file_columns(self) -> tuple[str, ...]:
@@ -187,3 +189,29 @@ class DeltaTarget:
     def _path(self, file: AddedFile) -> str:
         key = file_key(file.path)
         return key.removeprefix("file:") if is_absolute(key) else f"{self.version.location}/{key}"
+
+
+def _with_ids(stored: Any, declared: Any, *, is_mapped: bool) -> Any:
+    """Return a type in files in which each field has the id of the table's field.
+
+    Args:
+        stored: The type in files.
+        declared: The type in the table's schema, which has the same shape.
+        is_mapped: True if the table's fields have ids.
+    """
+    if not isinstance(stored, Mapping):
+        return stored
+    changed = dict(stored)
+    for part in _PARTS:
+        if part in stored:
+            changed[part] = _with_ids(stored[part], declared[part], is_mapped=is_mapped)
+    if "fields" in stored:
+        changed["fields"] = [
+            {
+                **field,
+                "type": _with_ids(field["type"], column["type"], is_mapped=is_mapped),
+                "metadata": {_FIELD_ID: column["metadata"][_COLUMN_ID]} if is_mapped else {},
+            }
+            for field, column in zip(stored["fields"], declared["fields"], strict=True)
+        ]
+    return changed

@@ -29,6 +29,7 @@ from pruning.dml.targets import Mode, Statement, TableChange, Target, UncertainS
 from pruning.errors import InputError
 from pruning.metadata.files.locations import is_uri, locate, to_uri
 from pruning.spark.jvm.gateway import first_line
+from pruning.spark.versioned.frames import version_frame
 from pruning.techniques.dml.rewriting import Fate
 
 
@@ -92,6 +93,9 @@ class StatementRun:
         directory = self.target.new_directory()
         version = None
         try:
+            if self.assignments:
+                # Spark refuses an expression that no row can have, also where no row matches.
+                self._with_new_values(version_frame(self.spark, self.target.version))
             change = self._change(directory)
             if change.removed or change.deleted or change.written:
                 version = self.target.commit(self.spark, change)
@@ -203,11 +207,7 @@ class StatementRun:
         Raises:
             InputError: a row violates a condition of the table.
         """
-        values = [
-            expr(self.assignments[name]).alias(name) if name in self.assignments else column(name)
-            for name in rows.columns
-        ]
-        updated = rows.select(*values).to(rows.schema)
+        updated = self._with_new_values(rows)
         for condition in self.target.row_conditions:
             if updated.where(~coalesce(expr(condition), lit(False))).head(1):
                 raise InputError(
@@ -215,6 +215,14 @@ class StatementRun:
                     f"condition {condition}; the table was not changed"
                 )
         return updated
+
+    def _with_new_values(self, rows: DataFrame) -> DataFrame:
+        """Return rows with the new values of their columns, without a check of any row."""
+        values = [
+            expr(self.assignments[name]).alias(name) if name in self.assignments else column(name)
+            for name in rows.columns
+        ]
+        return rows.select(*values).to(rows.schema)
 
     def _in_groups(
         self, rows: DataFrame, places: Sequence[int]

@@ -115,7 +115,7 @@ CASES: dict[str, tuple[Callable[[Any, str, Any], Any], tuple[Any, ...]]] = {
     ),
     "dml.delete where": (
         lambda wrong, path, df: dml.delete(df.sparkSession, delta_table(), wrong),
-        (*TEXTS, "rand() < 1", "id IN (1"),
+        (*TEXTS, "rand() < 0.5", "id IN (1"),
     ),
     "dml.delete mode": (
         lambda wrong, path, df: dml.delete(df.sparkSession, delta_table(), "id = 1", mode=wrong),

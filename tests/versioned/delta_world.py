@@ -41,7 +41,7 @@ class DeltaTableOfWorld:
         self.location = folder / "table"
         (self.location / "_delta_log").mkdir(parents=True)
         self._file_numbers = itertools.count()
-        self._mapping = choose(draw, ("name", "none", "id"))
+        self._mapping = choose(draw, ("name", "id", "none"))
         if self._mapping == "none":
             self.kinds = ()
         keys = [column for column in state.columns if is_key(column.type)]
