@@ -10,13 +10,24 @@ from version_rows import live_rows
 from pruning.dml import Mode, delete, update
 from pruning.metadata.iceberg.opening import open_iceberg_version
 
+# What writers need of metadata beside what readers do.
+WHOLE_METADATA = {
+    "last-column-id": 2,
+    "last-partition-id": 999,
+    "last-updated-ms": 1_700_000_000_010,
+    "default-spec-id": 0,
+    "sort-orders": [{"order-id": 0, "fields": []}],
+    "default-sort-order-id": 0,
+    "refs": {"main": {"snapshot-id": 1002, "type": "branch"}},
+}
+
 
 def write_table(folder: Path) -> str:
     """Write a table of the ids 0 to 5 in two files, of which 1 and 4 are deleted by their values."""
     table = HandmadeTable(folder, [column(1, "id", "long"), column(2, "s", "string")])
     files = [table.data([{"id": id_, "s": "a"} for id_ in range(start, start + 3)]) for start in (0, 3)]
     table.commit(*files)
-    table.commit(table.values([1], [{"id": 1}, {"id": 4}]))
+    table.commit(table.values([1], [{"id": 1}, {"id": 4}]), changes=WHOLE_METADATA)
     return str(folder)
 
 
