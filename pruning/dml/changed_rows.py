@@ -106,7 +106,9 @@ def _rows_of_part(spark: SparkSession, version: TableVersion, places: np.ndarray
         ),
         deleted_rows=_DeletedRowsOfPart(version.deleted_rows, places),
     )
-    frame = version_frame(spark, part)
+    frame = version_frame(spark, part, position=POSITION)
+    if frame.columns[-1] == POSITION:
+        return frame
     return frame.select(*map(column, frame.columns), col("_metadata.row_index").alias(POSITION))
 
 

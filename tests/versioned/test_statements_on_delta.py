@@ -216,3 +216,14 @@ def test_names_are_of_columns_in_any_letter_case_once(spark: Any, folder: str) -
         update(spark, folder, {"y": "1", "Y": "2"})
     with pytest.raises(InputError, match="has no column z; it has x, y"):
         update(spark, folder, {"z": "1"})
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_a_file_of_which_rows_are_deleted_by_position_is_changed_again(
+    spark: Any, folder: str, mode: Mode
+) -> None:
+    """Such a file has the positions of its rows in another column of Spark's."""
+    delete(spark, folder, "x IN (1, 4)", mode=Mode.MERGE_ON_READ)
+    update(spark, folder, {"y": "-1"}, "x IN (2, 5)", mode=mode)
+    delete(spark, folder, "x IN (0, 7)", mode=mode)
+    assert rows_of(spark, folder) == {(2, -1), (3, 30), (5, -1), (6, 60), (8, 80)}

@@ -18,7 +18,13 @@ from pruning.spark.jvm.gateway import Java, dataframe, elements, jvm, sequence, 
 from pruning.spark.jvm.local_rows import local_relation
 from pruning.spark.versioned.deleted_rows import without_deleted_positions
 from pruning.spark.versioned.encoding import encode_columns
-from pruning.spark.versioned.layouts import HIDDEN_NUMBERS, LayoutFiles, layout_leaf, version_index
+from pruning.spark.versioned.layouts import (
+    HIDDEN_NUMBERS,
+    ROW_POSITION,
+    LayoutFiles,
+    layout_leaf,
+    version_index,
+)
 from pruning.spark.versioned.schemas import (
     FieldJson,
     Schema,
@@ -32,12 +38,18 @@ _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
 _LOGICAL = "org.apache.spark.sql.catalyst.plans"
 
 
-def version_frame(spark: SparkSession, version: TableVersion) -> DataFrame:
+def version_frame(spark: SparkSession, version: TableVersion, *, position: str | None = None) -> DataFrame:
     """Return the live rows of a version of a table, with the table's columns.
 
     No file is opened, and no list of deleted rows is read, before a query reads the DataFrame.
+
+    Args:
+        spark: The session.
+        version: The version.
+        position: The name of a last column with the position of each row in its file, which there is if rows
+            are deleted by their positions. If none is, the hidden column `_metadata` has the position.
     """
-    parts = [_live_rows(spark, files) for files in layouts_in_use(version)]
+    parts = [_live_rows(spark, files, position) for files in layouts_in_use(version)]
     if len(parts) == 1:
         return dataframe(spark, parts[0])
     logical = jvm(spark).org.apache.spark.sql.catalyst.plans.logical
@@ -53,7 +65,7 @@ def layouts_in_use(version: TableVersion) -> list[LayoutFiles]:
     ]
 
 
-def _live_rows(spark: SparkSession, files: LayoutFiles) -> Java:
+def _live_rows(spark: SparkSession, files: LayoutFiles, position: str | None) -> Java:
     """Return the plan of the live rows in the files of one layout, with the table's columns."""
     leaf = layout_leaf(spark, files)
     by_name = {attribute.name(): attribute for attribute in elements(leaf.output())}
@@ -62,6 +74,9 @@ def _live_rows(spark: SparkSession, files: LayoutFiles) -> Java:
         _table_column(spark, by_name[files.columns[name]["name"]], field, files.columns[name]["type"])
         for name, field in table.items()
     ]
+    if position is not None and ROW_POSITION in by_name:
+        field = struct_type(spark, {position: field_json(position, "long")}).apply(0)
+        columns.append(_alias(spark, by_name[ROW_POSITION], position, field.metadata()))
     hidden = [by_name[name] for name in HIDDEN_NUMBERS if name in by_name]
     rows = _project(spark, [*columns, *hidden], without_deleted_positions(spark, leaf))
     if files.deleted.any():
