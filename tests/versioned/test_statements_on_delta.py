@@ -11,7 +11,7 @@ import pytest
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
 
 from oracles.answers.frames import settings
-from pruning.dml import Mode, StatementConflict, delete, running, update
+from pruning.dml import Mode, StatementConflict, changed_rows, delete, running, update
 from pruning.dml.delta_targets import DeltaTarget
 from pruning.errors import InputError
 from pruning.metadata.delta.opening import open_delta_version
@@ -193,7 +193,7 @@ def test_rows_that_are_lost_on_the_way_are_noticed(
     spark: Any, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As by a store that does not list a new file yet."""
-    write_rows = running.write_rows
+    write_rows = changed_rows.write_rows
     monkeypatch.setattr(running, "write_rows", lambda *arguments: write_rows(*arguments)[1:])
     files = files_in(folder)
     with pytest.raises(InputError, match="other rows than the statement selects"):

@@ -39,7 +39,7 @@ def test_a_table_always_has_the_rows_of_its_model(spark: Any, format_: str) -> N
 @pytest.mark.parametrize("format_", FORMATS)
 def test_two_thousand_steps_of_tables_keep_their_rows(spark: Any, format_: str) -> None:
     """TABLE-1 at length: 100 worlds of 10 steps, for each format."""
-    tally = run_worlds(spark, format_, examples(100 / settings.default.max_examples), steps=10)
+    tally = run_worlds(spark, format_, settings(max_examples=100), steps=10)
     assert {f"{format_} {mode.value} removed rows" for mode in Mode} <= tally.keys()
     assert tally["untouched files"]
     assert tally["files dropped unread"]
