@@ -14,8 +14,9 @@ from pruning.dml.targets import TableChange
 from pruning.metadata.delta.vectors import DeletionVectors
 from pruning.metadata.iceberg import opening
 from pruning.metadata.iceberg.applied_deletes import AppliedDeletes
+from pruning.metadata.iceberg.partition_values import DataPartitions
 
-_data_partitions = opening.DataPartitions
+_data_partitions = DataPartitions
 _commit_delta, _commit_iceberg = DeltaTarget.commit, IcebergTarget.commit
 
 
