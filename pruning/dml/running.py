@@ -1,6 +1,6 @@
 """The execution of a planned statement: Spark finds rows and writes files, and one commit follows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -85,34 +85,9 @@ class StatementRun:
         """Change the table.
 
         Raises:
-            InputError: Spark fails on the statement, a new row violates a condition of the table, or the
-                commit fails. The table has not changed then.
+            InputError: as `commit_rows`.
         """
-        directory = self.target.new_directory()
-        try:
-            change = self._change(directory)
-        except (PySparkException, InputError) as error:
-            _delete_directory(directory)
-            if isinstance(error, InputError):
-                raise
-            raise InputError(
-                f"{self.statement.value}: Spark fails on it ({first_line(error)}); the table was not changed"
-            ) from error
-        if not (change.removed or change.deleted or change.written):
-            return StatementResult(plan=self.plan, version=None)
-        try:
-            version = self.target.commit(self.spark, change)
-        except StatementConflict:
-            _delete_directory(directory)
-            raise
-        paths = self.target.version.files.paths
-        return StatementResult(
-            plan=self.plan,
-            version=version,
-            removed_files=tuple(paths[place] for place in change.removed),
-            added_files=tuple(file.path for file in change.written),
-            deleted_positions=sum(map(len, change.deleted.values())),
-        )
+        return commit_rows(self.spark, self.target, self.statement, self.plan, self._change)
 
     @cached_property
     def _condition(self) -> Column:
@@ -226,6 +201,52 @@ class StatementRun:
         is_same = [column(name).eqNullSafe(column(f"`{number}")) for number, name in enumerate(names)]
         joined = rows.join(broadcast(groups), is_same)
         return joined.select(*map(column, rows.columns), column(GROUP)), partitions
+
+
+def commit_rows(
+    spark: SparkSession,
+    target: Target,
+    statement: Statement,
+    plan: RewritePlan,
+    change_of: Callable[[str], TableChange],
+) -> StatementResult:
+    """Commit what a statement changes.
+
+    Args:
+        spark: The session.
+        target: The table.
+        statement: The statement's kind.
+        plan: Its plan.
+        change_of: Writes the new files into the directory with a path, and returns the change.
+    Raises:
+        InputError: Spark fails on the statement, a new row violates a condition of the table, or the commit
+            fails. The table has not changed then.
+    """
+    directory = target.new_directory()
+    try:
+        change = change_of(directory)
+    except (PySparkException, InputError) as error:
+        _delete_directory(directory)
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"{statement.value}: Spark fails on it ({first_line(error)}); the table was not changed"
+        ) from error
+    if not (change.removed or change.deleted or change.written):
+        return StatementResult(plan=plan, version=None)
+    try:
+        version = target.commit(spark, change)
+    except StatementConflict:
+        _delete_directory(directory)
+        raise
+    paths = target.version.files.paths
+    return StatementResult(
+        plan=plan,
+        version=version,
+        removed_files=tuple(paths[place] for place in change.removed),
+        added_files=tuple(file.path for file in change.written),
+        deleted_positions=sum(map(len, change.deleted.values())),
+    )
 
 
 def _delete_directory(directory: str) -> None:
