@@ -24,7 +24,7 @@ def rows_by_file(version: TableVersion) -> dict[str, list[Row]]:
     bitmaps = version.deleted_rows.positions(range(len(files.paths)))
     rows = {}
     for place, path in enumerate(files.paths):
-        written = _written_rows(version, place)
+        written = written_rows(version, place)
         assert not bitmaps[place] or version.deleted_rows.mask[place]
         rows[path] = [
             row
@@ -39,7 +39,8 @@ def live_rows(version: TableVersion) -> list[Row]:
     return [row for rows in rows_by_file(version).values() for row in rows]
 
 
-def _written_rows(version: TableVersion, place: int) -> list[Row]:
+def written_rows(version: TableVersion, place: int) -> list[Row]:
+    """Return all rows of a data file, those that are deleted too, by the table's names of columns."""
     files = version.files
     path = files.paths[place]
     fields = json.loads(version.schema)["fields"]

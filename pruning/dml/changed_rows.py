@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyarrow import fs
 from pyroaring import BitMap
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql.functions import col
+from pyspark.sql.functions import col, count, when
 from pyspark.sql.types import StructType
 
 from pruning.expressions.names import quoted_name
@@ -37,10 +38,12 @@ class WrittenFile:
     Attributes:
         path: Its path or URI.
         group: The number of the group whose rows it has.
+        row_count: Their number.
     """
 
     path: str
     group: int
+    row_count: int
 
 
 @dataclass(frozen=True)
@@ -124,9 +127,13 @@ def matching_positions(rows: DataFrame, condition: Column) -> dict[int, BitMap]:
     return positions
 
 
-def matching_counts(rows: DataFrame, condition: Column) -> dict[int, int]:
-    """Return the numbers of rows that satisfy a condition, by the places of their files, without 0."""
-    return {row[0]: row[1] for row in rows.where(condition).groupBy(column(PLACE)).count().collect()}
+def matching_counts(rows: DataFrame, condition: Column) -> dict[int, tuple[int, int]]:
+    """Return the numbers of rows that satisfy a condition, and of all, by the places of their files.
+
+    Files without rows that satisfy it are left out.
+    """
+    counts = rows.groupBy(column(PLACE)).agg(count(when(condition, 1)), count("*")).collect()
+    return {place: (matching, live) for place, matching, live in counts if matching}
 
 
 def write_rows(rows: DataFrame, fields: str, directory: str) -> list[WrittenFile]:
@@ -156,7 +163,11 @@ def write_rows(rows: DataFrame, fields: str, directory: str) -> list[WrittenFile
     selector = fs.FileSelector(root, recursive=True)
     matches = [_FILE.fullmatch(info.path) for info in system.get_file_info(selector)]
     return [
-        WrittenFile(path=f"{directory}{match[0][len(root) :]}", group=int(match[1]))
+        WrittenFile(
+            path=f"{directory}{match[0][len(root) :]}",
+            group=int(match[1]),
+            row_count=pq.read_metadata(match[0], filesystem=system).num_rows,
+        )
         for match in matches
         if match is not None
     ]

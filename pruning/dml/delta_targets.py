@@ -2,22 +2,23 @@
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from pyspark.sql import SparkSession
 
 from pruning.dml.changed_rows import WrittenFile
 from pruning.dml.conditions import may_match
-from pruning.dml.targets import Mode, Statement, StatementConflict, TableChange
+from pruning.dml.targets import Mode, Statement, StatementConflict, TableChange, UncertainStatement
 from pruning.metadata.delta.changed_files import delete_rows, describe_file, remove_files
-from pruning.metadata.delta.commits import DeltaCommit, predicate_parameter
+from pruning.metadata.delta.commits import DeltaCommit, UncertainCommit, predicate_parameter
 from pruning.metadata.delta.committing import commit_changes
 from pruning.metadata.delta.conflicts import CommitConflict, TableReads
 from pruning.metadata.delta.created_files import root_of
 from pruning.metadata.delta.file_keys import file_key, is_absolute
-from pruning.metadata.delta.file_statistics import partition_text
+from pruning.metadata.delta.file_statistics import partition_text, row_count_of
 from pruning.metadata.delta.log_actions import AddedFile
 from pruning.metadata.delta.opening import open_delta_version
 from pruning.metadata.delta.statistics_columns import column_ids, partition_names
@@ -34,7 +35,8 @@ from pruning.metadata.versioned.table_version import TableVersion
 from pruning.spark.versioned.schemas import fields_of
 
 _VECTORS = "delta.enableDeletionVectors"
-_FIELD_ID = "parquet.field.id"
+_FIELD_ID, _COLUMN_ID = "parquet.field.id", "delta.columnMapping.id"
+_PARTS = ("elementType", "keyType", "valueType")
 _CHANGES = {
     Statement.DELETE: RowChange.DELETE,
     Statement.UPDATE: RowChange.UPDATE,
@@ -72,11 +74,11 @@ class DeltaTarget:
     @cached_property
     def file_fields(self) -> str:
         """The columns in new files, a `StructType` of Spark as JSON."""
-        ids = column_ids(self.state.metadata)
-        fields = list(fields_of(self.version.layouts[0]).values())
-        for field in fields:
-            field["metadata"] = {_FIELD_ID: ids[field["name"]]} if field["name"] in ids else {}
-        return json.dumps({"type": "struct", "fields": fields})
+        partitions = self.version.partition_columns
+        columns = [field for field in self.state.metadata.schema["fields"] if field["name"] not in partitions]
+        is_mapped = bool(column_ids(self.state.metadata))
+        stored = json.loads(self.version.layouts[0])
+        return json.dumps(_with_ids(stored, {"type": "struct", "fields": columns}, is_mapped=is_mapped))
 
     @cached_property
     def file_columns(self) -> tuple[str, ...]:
@@ -108,6 +110,10 @@ class DeltaTarget:
         if mode is Mode.MERGE_ON_READ:
             with_deletion_vectors(self.root, protocol, metadata)
 
+    def has_row_count(self, place: int) -> bool:
+        """Tell whether the log says how many rows a file has."""
+        return row_count_of(self._file(place).statistics) is not None
+
     def new_directory(self) -> str:
         """Return the path of a new directory below the table's."""
         return f"{self.root}/skipproof-{uuid.uuid4().hex}"
@@ -116,7 +122,9 @@ class DeltaTarget:
         """Commit a change as the table's next version."""
         state = self.state
         rows = [(self._file(place), positions) for place, positions in sorted(change.deleted.items())]
-        rest = delete_rows(self.root, rows, state.protocol, state.metadata) if rows else None
+        # Deletion vectors lie among the new files, so that they go with them if nothing is committed.
+        prefix = change.directory.removeprefix(f"{self.root}/")
+        rest = delete_rows(self.root, rows, state.protocol, state.metadata, prefix=prefix) if rows else None
         removed = remove_files([self._file(place) for place in change.removed])
         added = tuple(self._added_file(file, change) for file in change.written)
         commit = DeltaCommit(
@@ -142,6 +150,8 @@ class DeltaTarget:
             return commit_changes(self.root, commit, reads)
         except CommitConflict as conflict:
             raise StatementConflict(str(conflict)) from conflict
+        except UncertainCommit as error:
+            raise UncertainStatement(str(error)) from error
 
     @cached_property
     def _keys(self) -> dict[str, str]:
@@ -179,3 +189,29 @@ class DeltaTarget:
     def _path(self, file: AddedFile) -> str:
         key = file_key(file.path)
         return key.removeprefix("file:") if is_absolute(key) else f"{self.version.location}/{key}"
+
+
+def _with_ids(stored: Any, declared: Any, *, is_mapped: bool) -> Any:
+    """Return a type in files in which each field has the id of the table's field.
+
+    Args:
+        stored: The type in files.
+        declared: The type in the table's schema, which has the same shape.
+        is_mapped: True if the table's fields have ids.
+    """
+    if not isinstance(stored, Mapping):
+        return stored
+    changed = dict(stored)
+    for part in _PARTS:
+        if part in stored:
+            changed[part] = _with_ids(stored[part], declared[part], is_mapped=is_mapped)
+    if "fields" in stored:
+        changed["fields"] = [
+            {
+                **field,
+                "type": _with_ids(field["type"], column["type"], is_mapped=is_mapped),
+                "metadata": {_FIELD_ID: column["metadata"][_COLUMN_ID]} if is_mapped else {},
+            }
+            for field, column in zip(stored["fields"], declared["fields"], strict=True)
+        ]
+    return changed

@@ -4,18 +4,19 @@ import json
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from pyiceberg.partitioning import partition_record_value
 from pyspark.sql import SparkSession
 
 from pruning.dml.changed_rows import WrittenFile
 from pruning.dml.conditions import may_match
-from pruning.dml.targets import Mode, Statement, StatementConflict, TableChange
+from pruning.dml.targets import Mode, Statement, StatementConflict, TableChange, UncertainStatement
 from pruning.errors import InputError
 from pruning.metadata.iceberg.commits import changes
-from pruning.metadata.iceberg.commits.committing import commit_change
+from pruning.metadata.iceberg.commits.committing import UncertainSnapshot, commit_change
 from pruning.metadata.iceberg.commits.conflicts import SnapshotConflict
 from pruning.metadata.iceberg.commits.hadoop_tables import open_hadoop_table
 from pruning.metadata.iceberg.commits.refusals import check_writable
@@ -25,6 +26,7 @@ from pruning.metadata.versioned.table_version import TableVersion
 from pruning.spark.versioned.schemas import fields_of
 
 _FIELD_ID = "parquet.field.id"
+_Setting = TypeVar("_Setting", bound=Enum)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -88,10 +90,7 @@ class IcebergTarget:
 
     def default_mode(self, statement: Statement) -> Mode:
         """Return the mode that the table's property names, as `write.delete.mode`; else copy on write."""
-        text = self.table.metadata.properties.get(
-            f"write.{statement.value.lower()}.mode", Mode.COPY_ON_WRITE.value
-        )
-        return Mode.MERGE_ON_READ if text == Mode.MERGE_ON_READ.value else Mode.COPY_ON_WRITE
+        return self._setting(statement, "mode", Mode.COPY_ON_WRITE)
 
     def check(self, statement: Statement, mode: Mode) -> None:
         """Refuse a statement that the table does not allow."""
@@ -100,6 +99,11 @@ class IcebergTarget:
             self.table.metadata,
             deletes_positions=mode is Mode.MERGE_ON_READ,
         )
+        self._isolation(statement)
+
+    def has_row_count(self, place: int) -> bool:
+        """Return True: manifests have the number of rows of each file."""
+        return True
 
     def new_directory(self) -> str:
         """Return the address of a new directory among the table's data."""
@@ -108,16 +112,13 @@ class IcebergTarget:
     def commit(self, spark: SparkSession, change: TableChange) -> int:
         """Commit a change as a snapshot of the main branch, and return its id."""
         paths, metadata = self.version.files.paths, self.table.metadata
-        isolation = metadata.properties.get(
-            f"write.{change.statement.value.lower()}.isolation-level", changes.Isolation.SERIALIZABLE.value
-        )
         written = changes.TableChange(
             read_snapshot=self.version.version,
             schema_id=metadata.current_schema_id,
             removed_files=frozenset(paths[place] for place in change.removed),
             added_files=tuple(self._new_file(file, change) for file in change.written),
             deleted_positions={paths[place]: rows for place, rows in change.deleted.items()},
-            isolation=changes.Isolation(isolation),
+            isolation=self._isolation(change.statement),
             may_match=lambda files: self._may_match(spark, files, change.condition),
             properties={READ_VERSION: str(self.version.version), READ_PREDICATE: change.condition},
         )
@@ -125,6 +126,24 @@ class IcebergTarget:
             return commit_change(self.table, written).snapshot_id
         except SnapshotConflict as conflict:
             raise StatementConflict(str(conflict)) from conflict
+        except UncertainSnapshot as error:
+            raise UncertainStatement(str(error)) from error
+
+    def _isolation(self, statement: Statement) -> changes.Isolation:
+        return self._setting(statement, "isolation-level", changes.Isolation.SERIALIZABLE)
+
+    def _setting(self, statement: Statement, name: str, default: _Setting) -> _Setting:
+        """Return what the table's property says of statements of a kind.
+
+        Raises:
+            InputError: it is none of the values that Iceberg has.
+        """
+        key = f"write.{statement.value.lower()}.{name}"
+        text = str(self.table.metadata.properties.get(key, default.value))
+        values = {value.value: value for value in type(default)}
+        if text.lower() not in values:
+            raise InputError(f"The table's property {key} is {text!r}; set it to {' or '.join(values)}")
+        return values[text.lower()]
 
     def _new_file(self, file: WrittenFile, change: TableChange) -> changes.NewDataFile:
         partition = change.partitions[file.group]

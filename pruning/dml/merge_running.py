@@ -83,6 +83,7 @@ class MergeRun:
         return TableChange(
             statement=Statement.MERGE,
             condition=self.condition,
+            directory=directory,
             read=tuple(np.flatnonzero((fates != Fate.UNTOUCHED) | self.plan.blocks.joined).tolist()),
             removed=tuple(sorted([*whole, *emptied, *rewritten])),
             deleted={place: positions[place] for place in rest} if is_by_position else {},

@@ -25,6 +25,7 @@ from pruning.dml.targets import Mode, Statement, Target
 from pruning.dml.when_clauses import WhenClause
 from pruning.errors import InputError
 from pruning.expressions.names import quoted_name
+from pruning.spark.drive.predicates import parsed_by
 from pruning.spark.jvm.gateway import first_line
 from pruning.spark.versioned.schemas import fields_of
 from pruning.techniques.dml.rewriting import Then, When
@@ -83,7 +84,8 @@ def merge(
     names = checked_assignments(spark, target, keys, noun="key")
     clauses = [_with_values(spark, target, clause) for clause in clauses]
     try:
-        return _run(spark, target, MergeSource.evaluate(spark, source, names), clauses, on, mode)
+        with parsed_by(spark):
+            return _run(spark, target, MergeSource.evaluate(spark, source, names), clauses, on, mode)
     except PySparkException as error:
         raise InputError(
             f"MERGE: Spark fails on it ({first_line(error)}); the table was not changed"

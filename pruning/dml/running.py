@@ -1,16 +1,17 @@
 """The execution of a planned statement: Spark finds rows and writes files, and one commit follows."""
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import pyarrow as pa
 from pyarrow import fs
 from pyroaring import BitMap
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql.functions import broadcast, coalesce, expr, lit
-from pyspark.sql.types import StructType
+from pyspark.sql.functions import broadcast, coalesce, expr, lit, monotonically_increasing_id
 
 from pruning.dml.changed_rows import (
     GROUP,
@@ -24,10 +25,11 @@ from pruning.dml.changed_rows import (
     write_rows,
 )
 from pruning.dml.plans import RewritePlan
-from pruning.dml.targets import Mode, Statement, StatementConflict, TableChange, Target
+from pruning.dml.targets import Mode, Statement, TableChange, Target, UncertainStatement
 from pruning.errors import InputError
 from pruning.metadata.files.locations import is_uri, locate, to_uri
 from pruning.spark.jvm.gateway import first_line
+from pruning.spark.versioned.frames import version_frame
 from pruning.techniques.dml.rewriting import Fate
 
 
@@ -95,69 +97,82 @@ class StatementRun:
 
     def _change(self, directory: str) -> TableChange:
         """Return what the statement changes, after Spark has written its new files into a directory."""
+        if self.assignments:
+            # Spark refuses an expression that no row can have, also where no row matches.
+            self._with_new_values(version_frame(self.spark, self.target.version))
         whole, candidates = self._places(Fate.DELETED), self._places(Fate.REWRITTEN)
-        counts, positions = self._matches(candidates)
-        live = self.plan.metadata["row_count"].to_pylist()
-        emptied = {
-            place
-            for place, count in counts.items()
-            if self.statement is Statement.DELETE and count == live[place]
-        }
-        rest = sorted(counts.keys() - emptied)
-        rows = self._new_rows(rest) if rest else None
-        partitions: dict[int, int | Mapping[str, Any]] = {}
-        written: list[WrittenFile] = []
-        if rows is not None:
-            rows, partitions = self._in_groups(rows, rest)
-            columns = [column(name) for name in (*self.target.file_columns, PLACE, POSITION, GROUP)]
-            written = write_rows(rows.select(*columns), self.target.file_fields, directory)
-            self._check_written(written, partitions)
-        leaving = rest if self.mode is Mode.COPY_ON_WRITE else []
+        positional = [place for place in candidates if self._leaves_by_position(place)]
+        positions = self._matching_positions(positional)
+        counts = self._matching_counts(sorted({*candidates} - {*positional}))
+        row_counts = self.plan.metadata["row_count"].to_pylist()
+        emptied: set[int] = set()
+        if self.statement is Statement.DELETE:
+            emptied = {place for place, (matching, live) in counts.items() if matching == live}
+            emptied |= {place for place, rows in positions.items() if len(rows) == row_counts[place]}
+        copied = sorted(counts.keys() - emptied)
+        marked = sorted(positions.keys() - emptied)
+        written, partitions = self._written(copied, marked, directory)
+        is_update = self.statement is Statement.UPDATE
+        of_copied = [counts[place] for place in copied]
+        expected = sum(live if is_update else live - matching for matching, live in of_copied)
+        expected += sum(len(positions[place]) for place in marked if is_update)
+        if sum(file.row_count for file in written) != expected:
+            raise InputError(
+                f"{self.target.version.location}: the new files have other rows than the statement selects, "
+                "as if its expressions had other values each time; the table was not changed"
+            )
         return TableChange(
             statement=self.statement,
             condition=self.condition,
+            directory=directory,
             read=tuple(sorted([*whole, *candidates])),
-            removed=tuple(sorted([*whole, *emptied, *leaving])),
-            deleted={place: positions[place] for place in rest if place in positions},
+            removed=tuple(sorted([*whole, *emptied, *copied])),
+            deleted={place: positions[place] for place in marked},
             written=tuple(written),
             partitions=partitions,
         )
 
-    def _check_written(self, written: Sequence[WrittenFile], partitions: Mapping[int, Any]) -> None:
-        """Check that an update has written each group: each has a row.
-
-        Raises:
-            InputError: files are missing, as in a store that lists new files late.
-        """
-        missing = partitions.keys() - {file.group for file in written}
-        if missing and self.statement is Statement.UPDATE:
-            raise InputError(
-                f"{self.target.version.location}: {len(missing)} groups of new rows are in no file that its "
-                "file system lists; the table was not changed"
-            )
+    def _leaves_by_position(self, place: int) -> bool:
+        """Tell whether rows leave a file by their positions, so that it stays."""
+        return self.mode is Mode.MERGE_ON_READ and self.target.has_row_count(place)
 
     def _places(self, fate: Fate) -> list[int]:
         """Return the places of the files with a fate."""
         return [place for place, of_file in enumerate(self.plan.blocks.fates.tolist()) if of_file == fate]
 
-    def _matches(self, places: Sequence[int]) -> tuple[dict[int, int], dict[int, BitMap]]:
-        """Return the numbers of matching rows, and positions that are deleted, by the places of files."""
+    def _matching_positions(self, places: Sequence[int]) -> dict[int, BitMap]:
+        """Return the positions of the matching rows by the places of files, without files that have none."""
         if not places:
-            return {}, {}
-        rows = rows_at(self.spark, self.target.version, places)
-        if self.mode is Mode.COPY_ON_WRITE:
-            return matching_counts(rows, self._condition), {}
-        positions = matching_positions(rows, self._condition)
-        return {place: len(bitmap) for place, bitmap in positions.items()}, positions
+            return {}
+        return matching_positions(rows_at(self.spark, self.target.version, places), self._condition)
 
-    def _new_rows(self, places: Sequence[int]) -> DataFrame | None:
-        """Return the rows of new files, with `PLACE` and `POSITION` of the rows that they are made from."""
-        rows = rows_at(self.spark, self.target.version, places)
-        remaining = rows.where(~self._condition)
-        if self.statement is Statement.DELETE:
-            return remaining if self.mode is Mode.COPY_ON_WRITE else None
-        updated = self._updated_rows(rows.where(self._condition))
-        return updated.union(remaining) if self.mode is Mode.COPY_ON_WRITE else updated
+    def _matching_counts(self, places: Sequence[int]) -> dict[int, tuple[int, int]]:
+        """Return the numbers of matching rows, and of all, of the files that have matching ones."""
+        if not places:
+            return {}
+        return matching_counts(rows_at(self.spark, self.target.version, places), self._condition)
+
+    def _written(
+        self, copied: Sequence[int], marked: Sequence[int], directory: str
+    ) -> tuple[list[WrittenFile], dict[int, int | Mapping[str, Any]]]:
+        """Write the new files of a statement, and return them and the partitions of their groups.
+
+        Args:
+            copied: The places of files whose other rows are written, too.
+            marked: The places of files whose other rows stay where they are.
+            directory: The directory of the new files.
+        """
+        frames = []
+        if copied:
+            frames.append(rows_at(self.spark, self.target.version, copied).where(~self._condition))
+        if self.statement is Statement.UPDATE and (copied or marked):
+            matching = rows_at(self.spark, self.target.version, sorted([*copied, *marked]))
+            frames.append(self._updated_rows(matching.where(self._condition)))
+        if not frames:
+            return [], {}
+        rows, partitions = self._in_groups(functools.reduce(DataFrame.union, frames), [*copied, *marked])
+        columns = [column(name) for name in (*self.target.file_columns, PLACE, POSITION, GROUP)]
+        return write_rows(rows.select(*columns), self.target.file_fields, directory), partitions
 
     def _updated_rows(self, rows: DataFrame) -> DataFrame:
         """Return rows with the new values of their columns.
@@ -165,11 +180,7 @@ class StatementRun:
         Raises:
             InputError: a row violates a condition of the table.
         """
-        values = [
-            expr(self.assignments[name]).alias(name) if name in self.assignments else column(name)
-            for name in rows.columns
-        ]
-        updated = rows.select(*values).to(rows.schema)
+        updated = self._with_new_values(rows)
         for condition in self.target.row_conditions:
             if updated.where(~coalesce(expr(condition), lit(False))).head(1):
                 raise InputError(
@@ -177,6 +188,14 @@ class StatementRun:
                     f"condition {condition}; the table was not changed"
                 )
         return updated
+
+    def _with_new_values(self, rows: DataFrame) -> DataFrame:
+        """Return rows with the new values of their columns, without a check of any row."""
+        values = [
+            expr(self.assignments[name]).alias(name) if name in self.assignments else column(name)
+            for name in rows.columns
+        ]
+        return rows.select(*values).to(rows.schema)
 
     def _in_groups(
         self, rows: DataFrame, places: Sequence[int]
@@ -190,15 +209,17 @@ class StatementRun:
         if not sources:
             return rows.withColumn(GROUP, column(PLACE)), {place: place for place in places}
         names = list(self.target.partition_sources)
-        distinct = rows.select(*map(column, names)).distinct().collect()
-        # Numbers of groups beside the places of files.
-        first = len(self.target.version.files.paths)
-        partitions = {first + number: row.asDict() for number, row in enumerate(distinct)}
-        groups = self.spark.createDataFrame(
-            [(*row, first + number) for number, row in enumerate(distinct)],
-            StructType([rows.schema[name] for name in names]).add(GROUP, "integer"),
-        ).toDF(*(f"`{number}" for number in range(len(names))), GROUP)
-        is_same = [column(name).eqNullSafe(column(f"`{number}")) for number, name in enumerate(names)]
+        # Numbers of groups beside the places of files. They are computed once, and stay in the session: a
+        # round trip through this process would change times, and a second computation might the numbers.
+        number = monotonically_increasing_id() + len(self.target.version.files.paths)
+        keys = [f"`{place}" for place in range(len(names))]
+        distinct = rows.select(*map(column, names)).distinct().toDF(*keys)
+        groups = distinct.withColumn(GROUP, number).localCheckpoint()
+        table = pa.Table.from_batches(groups._collect_as_arrow())
+        partitions: dict[int, int | Mapping[str, Any]] = {
+            row.pop(GROUP): dict(zip(names, row.values(), strict=True)) for row in table.to_pylist()
+        }
+        is_same = [column(name).eqNullSafe(column(key)) for name, key in zip(names, keys, strict=True)]
         joined = rows.join(broadcast(groups), is_same)
         return joined.select(*map(column, rows.columns), column(GROUP)), partitions
 
@@ -223,22 +244,24 @@ def commit_rows(
             fails. The table has not changed then.
     """
     directory = target.new_directory()
+    version = None
     try:
         change = change_of(directory)
-    except (PySparkException, InputError) as error:
+        if change.removed or change.deleted or change.written:
+            version = target.commit(spark, change)
+    except UncertainStatement:
+        # A version of the table may name the new files.
+        raise
+    except PySparkException as error:
         _delete_directory(directory)
-        if isinstance(error, InputError):
-            raise
         raise InputError(
             f"{statement.value}: Spark fails on it ({first_line(error)}); the table was not changed"
         ) from error
-    if not (change.removed or change.deleted or change.written):
-        return StatementResult(plan=plan, version=None)
-    try:
-        version = target.commit(spark, change)
-    except StatementConflict:
+    except InputError:
         _delete_directory(directory)
         raise
+    if version is None:
+        return StatementResult(plan=plan, version=None)
     paths = target.version.files.paths
     return StatementResult(
         plan=plan,

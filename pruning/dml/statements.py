@@ -18,6 +18,7 @@ from pruning.dml.plans import plan_delete, plan_update
 from pruning.dml.running import StatementResult, StatementRun
 from pruning.dml.targets import Mode, Statement, Target
 from pruning.errors import InputError
+from pruning.spark.drive.predicates import parsed_by
 from pruning.spark.versioned.schemas import fields_of
 
 __all__ = ["Mode", "StatementResult", "delete", "update"]
@@ -107,20 +108,23 @@ def _run(
         check_choice("mode", mode, Mode)
     spark = writing_session(spark)
     target = open_target(spark, table)
+    _check_names(spark, target)
     mode = target.default_mode(statement) if mode is None else mode
     target.check(statement, mode)
-    blocks = blocks_for(spark, target.version, [where])
-    plan = (plan_delete if statement is Statement.DELETE else plan_update)(where, blocks)
-    run = StatementRun(
-        spark=spark,
-        target=target,
-        statement=statement,
-        condition=where,
-        mode=mode,
-        plan=plan,
-        assignments=checked_assignments(spark, target, assignments),
-    )
-    return run.execute()
+    checked = checked_assignments(spark, target, assignments)
+    with parsed_by(spark):
+        blocks = blocks_for(spark, target.version, [where])
+        plan = (plan_delete if statement is Statement.DELETE else plan_update)(where, blocks)
+        run = StatementRun(
+            spark=spark,
+            target=target,
+            statement=statement,
+            condition=where,
+            mode=mode,
+            plan=plan,
+            assignments=checked,
+        )
+        return run.execute()
 
 
 def writing_session(spark: Any) -> SparkSession:
@@ -137,6 +141,24 @@ def writing_session(spark: Any) -> SparkSession:
     for name, value in _WRITER_SETTINGS.items():
         writing.conf.set(name, value)
     return writing
+
+
+def _check_names(spark: SparkSession, target: Target) -> None:
+    """Refuse a table in which a name may mean two columns.
+
+    Raises:
+        InputError: as the first line says.
+    """
+    if spark.conf.get("spark.sql.caseSensitive") == "true":
+        return
+    names: dict[str, str] = {}
+    for name in fields_of(target.version.schema):
+        other = names.setdefault(name.lower(), name)
+        if other != name:
+            raise InputError(
+                f"{target.version.location}: the columns {other} and {name} differ in letter case alone; set "
+                "spark.sql.caseSensitive to true"
+            )
 
 
 def checked_assignments(
@@ -160,7 +182,9 @@ def checked_assignments(
         check_text(f"The {noun} of {name}", expression)
         known_name = columns.get(name if is_case_sensitive else name.lower())
         if known_name is None:
-            raise InputError(f"{target.version.location}: has no column {name}; it has {', '.join(columns)}")
+            raise InputError(
+                f"{target.version.location}: has no column {name}; it has {', '.join(columns.values())}"
+            )
         if known_name in checked:
             raise InputError(f"The column {known_name} is given two {noun}s; give it one")
         checked[known_name] = expression

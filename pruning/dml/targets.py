@@ -17,6 +17,10 @@ class StatementConflict(InputError):
     """Another writer has changed what a statement has read; the table was not changed by the statement."""
 
 
+class UncertainStatement(InputError):
+    """A statement may or may not have changed the table; the message tells how to find out."""
+
+
 class Statement(enum.Enum):
     """The kind of a statement."""
 
@@ -39,6 +43,7 @@ class TableChange:
     Attributes:
         statement: Its kind.
         condition: The condition in Spark SQL on the rows that it depends on.
+        directory: The directory of new files, from `Target.new_directory`.
         read: The places of all files that may have such rows.
         removed: The places of the files that leave the table.
         deleted: The positions of the rows that leave the other files, by the places of these.
@@ -49,6 +54,7 @@ class TableChange:
 
     statement: Statement
     condition: str
+    directory: str
     read: tuple[int, ...]
     removed: tuple[int, ...] = ()
     deleted: Mapping[int, BitMap] = field(default_factory=dict)
@@ -89,6 +95,9 @@ class Target(Protocol):
             InputError: as the first line says.
         """
 
+    def has_row_count(self, place: int) -> bool:
+        """Tell whether positions of a file's rows can be deleted: the number of its rows is known."""
+
     def new_directory(self) -> str:
         """Return the path or URI of a directory for new files, which is not there yet."""
 
@@ -97,5 +106,6 @@ class Target(Protocol):
 
         Raises:
             StatementConflict: another writer has changed what the statement has read.
-            InputError: the table cannot be written.
+            UncertainStatement: the change may have been committed.
+            InputError: the table cannot be written, and was not.
         """

@@ -1,6 +1,10 @@
 """Every public function refuses what is no argument of it, in one sentence and never with another error."""
 
+import atexit
+import functools
 import os
+import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -43,6 +47,22 @@ KEYS = (
 )  # fmt: skip
 TIMES = ("yesterday", b"2026-01-01", -1, True, float("nan"), 1e300, ["2026-01-01"], "1970-01-02")
 DEGREES = (None, "5", True, 91, float("nan"))
+
+MODES = ("copy-on-write", 5, True, "merge on read", Then.UPDATE)
+ASSIGNMENTS = (
+    None, 5, "id = 1", {}, [("id", "1")], {5: "1"}, {"id": 5}, {"id": None}, {"id": ""}, {"id": "id +"},
+    {"id": "nowhere"}, {"nowhere": "1"}, {"id": "1", "ID": "2"}, {"id": "'no number'"}, {"id": "\ud800"},
+    {"id": "sum(id)"},
+)  # fmt: skip
+
+
+@functools.cache
+def delta_table() -> str:
+    """Write a table of Delta Lake, and return its directory, which is deleted at the end."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    write_deltalake(folder, pa.table({"id": [1, 2, 3]}))
+    return folder
 
 
 def merge_into(df: Any, **arguments: Any) -> Any:
@@ -97,6 +117,35 @@ CASES: dict[str, tuple[Callable[[Any, str, Any], Any], tuple[Any, ...]]] = {
     "delete where": (lambda wrong, path, df: dml.plan_delete("id = 1", wrong), (*PLACES, *TABLES)),
     "update predicate": (lambda wrong, path, df: dml.plan_update(wrong, path), TEXTS),
     "update where": (lambda wrong, path, df: dml.plan_update("id = 1", wrong), (*PLACES, *TABLES)),
+    "dml.delete spark": (lambda wrong, path, df: dml.delete(wrong, delta_table(), "id = 1"), (None, 5, "s")),
+    "dml.delete table": (
+        lambda wrong, path, df: dml.delete(df.sparkSession, wrong, "id = 1"),
+        (*PLACES, *TABLES),
+    ),
+    "dml.delete where": (
+        lambda wrong, path, df: dml.delete(df.sparkSession, delta_table(), wrong),
+        (*TEXTS, "rand() < 0.5", "id IN (1"),
+    ),
+    "dml.delete mode": (
+        lambda wrong, path, df: dml.delete(df.sparkSession, delta_table(), "id = 1", mode=wrong),
+        MODES,
+    ),
+    "dml.update table": (
+        lambda wrong, path, df: dml.update(df.sparkSession, wrong, {"id": "1"}),
+        (*PLACES, *TABLES),
+    ),
+    "dml.update assignments": (
+        lambda wrong, path, df: dml.update(df.sparkSession, delta_table(), wrong, "id = 1"),
+        ASSIGNMENTS,
+    ),
+    "dml.update where": (
+        lambda wrong, path, df: dml.update(df.sparkSession, delta_table(), {"id": "1"}, wrong),
+        TEXTS,
+    ),
+    "dml.update mode": (
+        lambda wrong, path, df: dml.update(df.sparkSession, delta_table(), {"id": "1"}, mode=wrong),
+        MODES,
+    ),
     "merge where": (lambda wrong, path, df: dml.plan_merge(wrong, UPDATE), (*PLACES, *TABLES)),
     "merge clauses": (
         lambda wrong, path, df: dml.plan_merge(path, wrong),
@@ -106,21 +155,21 @@ CASES: dict[str, tuple[Callable[[Any, str, Any], Any], tuple[Any, ...]]] = {
     "merge null_safe": (lambda wrong, path, df: dml.plan_merge(path, UPDATE, null_safe=wrong), FLAGS),
     "merge on": (lambda wrong, path, df: dml.plan_merge(path, UPDATE, on=wrong), TEXTS[1:]),
     "merge on_more": (lambda wrong, path, df: dml.plan_merge(path, UPDATE, on_more=wrong), FLAGS),
-    "merge_into table": (
+    "dml.merge table": (
         lambda wrong, path, df: merge_into(df, table=wrong),
         (None, 5, b"t", {"t": 1}, "nowhere"),
     ),
-    "merge_into source": (lambda wrong, path, df: merge_into(df, source=wrong), (None, 5, "id", UNRELATED)),
-    "merge_into keys": (
+    "dml.merge source": (lambda wrong, path, df: merge_into(df, source=wrong), (None, 5, "id", UNRELATED)),
+    "dml.merge keys": (
         lambda wrong, path, df: merge_into(df, keys=wrong),
         (None, 5, "id", ["id"], {}, {5: "id"}, {"id": 5}, {"id": None}, {"id": "\ud800"}),
     ),
-    "merge_into clauses": (
+    "dml.merge clauses": (
         lambda wrong, path, df: merge_into(df, clauses=wrong),
         (None, 5, "x", (), UPDATE, ["x"], UPDATE_ALL[0], UPDATE_ALL * 2),
     ),
-    "merge_into on": (lambda wrong, path, df: merge_into(df, on=wrong), (5, b"id = 1", ["id = 1"], "\ud800")),
-    "merge_into mode": (lambda wrong, path, df: merge_into(df, mode=wrong), ("copy-on-write", 5, True)),
+    "dml.merge on": (lambda wrong, path, df: merge_into(df, on=wrong), (5, b"id = 1", ["id = 1"], "\ud800")),
+    "dml.merge mode": (lambda wrong, path, df: merge_into(df, mode=wrong), ("copy-on-write", 5, True)),
     "when_clause values": (
         lambda wrong, path, df: WhenClause(when=When.MATCHED, then=Then.UPDATE, values=wrong),
         (None, 5, "id", {}, ["id"]),
@@ -175,6 +224,7 @@ def refusal(call: Callable[[], Any]) -> str | None:
 
 def test_every_public_function_is_in_the_table() -> None:
     public = {*pruning.__all__, *(name[5:] for name in dml.__all__ if name.startswith("plan_"))}
+    public |= {f"dml.{name}" for name in dml.__all__ if name.islower() and not name.startswith("plan_")}
     assert {case.split()[0] for case in CASES} >= public
 
 

@@ -226,7 +226,7 @@ def entry_of_actions(version: int, actions: Iterable[Fields]) -> LogEntry:
 
 def entry_bytes(actions: Iterable[Mapping[str, Any]]) -> bytes:
     """Return the content of a version's file: a line of JSON for each action."""
-    return "".join(f"{json_text(action)}\n" for action in actions).encode("ascii")
+    return "".join(f"{json_text(action)}\n" for action in actions).encode()
 
 
 def json_text(value: Any) -> str:
@@ -236,7 +236,7 @@ def json_text(value: Any) -> str:
         ValueError: a number is not finite.
     """
     if isinstance(value, Mapping):
-        members = (f"{json.dumps(name)}:{json_text(member)}" for name, member in value.items())
+        members = (f"{json_text(name)}:{json_text(member)}" for name, member in value.items())
         return "{" + ",".join(members) + "}"
     if isinstance(value, list | tuple):
         return "[" + ",".join(map(json_text, value)) + "]"
@@ -244,7 +244,8 @@ def json_text(value: Any) -> str:
         if not value.is_finite():
             raise ValueError(f"{value} is no number of JSON")
         return str(value)
-    return json.dumps(value, allow_nan=False)
+    # Some readers take the last characters of Unicode for others where they are escaped.
+    return json.dumps(value, allow_nan=False, ensure_ascii=False)
 
 
 def _add_from_json(fields: Fields) -> AddedFile:

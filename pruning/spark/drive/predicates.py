@@ -1,7 +1,9 @@
 """Classifies blocks by a predicate in SQL, which Spark parses and types."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import pyarrow as pa
@@ -29,6 +31,7 @@ from pruning.spark.lake.nested import row_type
 
 PREDICATE_SHOWN = 200
 COLUMNS_SHOWN = 50
+_CHOSEN: ContextVar[SparkSession | None] = ContextVar("session of predicates", default=None)
 _ALIASES = frozenset({"Alias", "MultiAlias"})
 
 
@@ -196,13 +199,27 @@ def _predicate_of_plan(spark: SparkSession, plan: Java, predicate: str) -> Catal
     return catalyst_predicate(spark, [plan.condition()], names)
 
 
+@contextmanager
+def parsed_by(spark: SparkSession) -> Iterator[None]:
+    """Run a `with` block in which predicates mean what they mean in a session, whichever is active.
+
+    Args:
+        spark: The session, whose time zone, dialect and letter case count.
+    """
+    token = _CHOSEN.set(spark)
+    try:
+        yield
+    finally:
+        _CHOSEN.reset(token)
+
+
 def _session() -> SparkSession:
-    """Return the active session, or start a small local one.
+    """Return the session of `parsed_by`, else the active one, or start a small local one.
 
     Raises:
         InputError: Spark cannot start, or the session is of Spark Connect.
     """
-    session: Any = SparkSession.getActiveSession()
+    session: Any = _CHOSEN.get() or SparkSession.getActiveSession()
     if session is None:
         try:
             builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")

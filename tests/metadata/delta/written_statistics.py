@@ -1,20 +1,15 @@
 """Columns of a table of Delta Lake whose writers lose a part of what their statistics are of."""
 
-import json
-import math
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
 from decimal import Context, Decimal
 from pathlib import Path
 from typing import Any
 
 from delta_logs import WrittenLog, add, column, inline, metadata, protocol, struct_of
 from hypothesis import strategies as st
+from stated_statistics import stated_bounds, statistics_json
 
-_EPOCH = datetime(1970, 1, 1)
-_AMSTERDAM_END_US = -1_025_745_572_000_000
 # The types of columns, as schemas name them.
 DECIMALS = ("decimal(9,2)", "decimal(38,2)")
 TYPES = (
@@ -29,8 +24,6 @@ TYPES = (
     "timestamp_ntz",
     *DECIMALS,
 )
-# Spark cuts texts at so many characters, and adds the last character of Unicode to an upper bound.
-_CUT = 32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +57,7 @@ class WrittenRows:
         if is_nested and self.writer == "rust":
             # Some writers count only NULLs in structs that are none themselves.
             nulls = 0
-        bounds = _bounds([value for value in measured if value is not None], type_, self.writer)
+        bounds = stated_bounds([value for value in measured if value is not None], type_, self.writer)
         stats: dict[str, Any] = {"numRecords": len(self.rows)} if self.is_counted else {}
         if self.tight is not None:
             stats["tightBounds"] = self.tight
@@ -73,7 +66,7 @@ class WrittenRows:
             stats[key] = {"s": part} if is_nested else part
         dead = [place for place, alive in enumerate(self.alive) if not alive]
         vector = {"deletionVector": inline(dead)} if dead else {}
-        return add(name, _json(stats), **vector)
+        return add(name, statistics_json(stats), **vector)
 
 
 def write_table(
@@ -85,88 +78,6 @@ def write_table(
     adds = [file.add(str(place), type_, is_nested=is_nested) for place, file in enumerate(files)]
     fields = column("s", struct_of(field)) if is_nested else field
     return log.commit(protocol(3, "deletionVectors", "timestampNtz"), metadata(fields), *adds)
-
-
-class _Number(float):
-    """A decimal that JSON has with all its digits."""
-
-    def __new__(cls, text: str) -> "_Number":
-        number = super().__new__(cls, float(text))
-        number.text = text
-        return number
-
-    text: str
-
-    def __repr__(self) -> str:
-        return self.text
-
-
-def _json(value: Any) -> str:
-    """Return JSON in which decimals have all their digits."""
-    if isinstance(value, dict):
-        return "{" + ",".join(f"{json.dumps(key)}:{_json(part)}" for key, part in value.items()) + "}"
-    return value.text if isinstance(value, _Number) else json.dumps(value)
-
-
-def _bounds(values: list[Any], type_: str, writer: str) -> tuple[Any, Any]:
-    """Return the bounds of values as a writer has them, None where it leaves them out."""
-    is_nan = [isinstance(value, float) and math.isnan(value) for value in values]
-    numbers = [value for value, nan in zip(values, is_nan, strict=True) if not nan]
-    if any(is_nan) and writer == "spark":
-        # To Spark, NaN is the greatest number.
-        return (_form(min(numbers), type_, writer, False) if numbers else "NaN"), "NaN"
-    if any(is_nan) and writer == "spark 2":
-        # A comparison with NaN is false, so that the value after it is taken for less.
-        return _form(values[-1], type_, writer, False), "NaN"
-    if not numbers:
-        return None, None
-    return _form(min(numbers), type_, writer, False), _form(max(numbers), type_, writer, True)
-
-
-def _form(value: Any, type_: str, writer: str, is_upper: bool) -> Any:
-    if type_ in ("timestamp", "timestamp_ntz"):
-        return _time(value, type_, writer)
-    if type_ == "date":
-        return str(date(1970, 1, 1) + timedelta(value))
-    if type_ == "string":
-        return _text(value, writer, is_upper)
-    if isinstance(value, Decimal):
-        return float(value) if writer == "rust" else _Number(str(value))
-    if isinstance(value, float) and math.isnan(value):
-        return "NaN"
-    if isinstance(value, float) and math.isinf(value):
-        return None if writer == "rust" else ("Infinity" if value > 0 else "-Infinity")
-    if type_ == "float" and writer != "rust":
-        return _Number(_shortest(value))
-    return value
-
-
-def _shortest(value: float) -> str:
-    """Return the shortest decimal that stands for a float of 32 bits."""
-    digits = (f"{value:.{count}g}" for count in range(1, 18))
-    return next(text for text in digits if struct.pack("f", float(text)) == struct.pack("f", value))
-
-
-def _time(value: int, type_: str, writer: str) -> str:
-    milliseconds = int(value / 1000) if writer == "toward zero" else value // 1000
-    # Amsterdam was 19 minutes and 32 seconds ahead until 1937, of which the offset has the minutes.
-    is_shifted = writer == "local" and type_ == "timestamp" and value < _AMSTERDAM_END_US
-    shift = timedelta(minutes=19, seconds=32) if is_shifted else timedelta()
-    time = (_EPOCH + timedelta(milliseconds=milliseconds) + shift).isoformat(timespec="milliseconds")
-    if type_ == "timestamp_ntz":
-        return time.replace("T", " ") if writer == "rust" else time
-    return time + ("+00:19" if shift else "Z")
-
-
-def _text(value: bytes, writer: str, is_upper: bool) -> str:
-    text = value.decode("utf-8", "replace")
-    if writer not in ("spark", "spark 2", "cutting") or len(text) <= _CUT:
-        return text
-    if writer == "cutting" or not is_upper:
-        return text[:_CUT]
-    last = "\ufffd" if writer == "spark 2" else "\U0010ffff"
-    end = next((place for place in range(_CUT, len(text)) if text[place] < last), len(text))
-    return text[:end] + (last if end < len(text) else "")
 
 
 def _long_decimal(start: int, end: int) -> Decimal:

@@ -12,6 +12,7 @@ from pyiceberg.io.pyarrow import (
 )
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
+from pyiceberg.schema import Schema
 from pyiceberg.typedef import Record
 
 from pruning.errors import InputError
@@ -38,6 +39,7 @@ def added_data_file(io: Any, metadata: Any, added: NewDataFile, read_files: Mapp
     # Partition and bounds are independent here: the partition is checked by bounds of all columns in full.
     data_file = _entry(io, metadata, metadata.properties, added.path)
     exact = _entry(io, metadata, {"write.metadata.metrics.default": "full"}, added.path)
+    _check_required(exact, schema)
     spec, values = _partition(metadata, added, read_files)
     if len(values) != len(spec.fields):
         raise InputError(
@@ -73,6 +75,7 @@ def _entry(io: Any, metadata: Any, properties: Mapping[str, str], path: str) -> 
     """Return the `DataFile` of a Parquet file in no partition, with the metrics that properties ask for."""
     plain = metadata.model_copy(
         update={
+            "schemas": [_optional(metadata.schema())],
             "partition_specs": [UNPARTITIONED_PARTITION_SPEC],
             "default_spec_id": UNPARTITIONED_PARTITION_SPEC.spec_id,
             "properties": properties,
@@ -90,6 +93,30 @@ def _entry(io: Any, metadata: Any, properties: Mapping[str, str], path: str) -> 
     _check_names(path, written, metadata.schema())
     _weaken(data_file, footer, metadata.schema())
     return data_file
+
+
+def _optional(schema: Any) -> Any:
+    """Return a schema whose columns may be NULL, as in files of Spark; `_check_required` counts NULLs."""
+    fields = [
+        field.model_copy(update={"required": field.required and not field.field_type.is_primitive})
+        for field in schema.fields
+    ]
+    return Schema(*fields, schema_id=schema.schema_id)
+
+
+def _check_required(data_file: Any, schema: Any) -> None:
+    """Check that a file has a value in each row of a required column.
+
+    Raises:
+        InputError: one may be NULL.
+    """
+    for field in schema.fields:
+        nulls = (data_file.null_value_counts or {}).get(field.field_id)
+        if field.required and field.field_type.is_primitive and nulls != 0:
+            raise InputError(
+                f"{data_file.file_path}: the column {field.name} is required, and the file may have NULL in "
+                "it; write a value in each row."
+            )
 
 
 def _check_names(path: str, written: Any, schema: Any) -> None:

@@ -50,6 +50,7 @@ def commit_change(table: Any, change: TableChange) -> CommittedChange:
         change: The change.
     Raises:
         InputError: the table cannot be written, or the change does not fit it; nothing is committed.
+        UncertainSnapshot: the change may have been committed.
         SnapshotConflict: other writers committed what the change should have seen, or were faster each time;
             nothing is committed.
         Exception: what the catalog or file system raises. The table has the old version, unless a catalog
@@ -61,6 +62,10 @@ def commit_change(table: Any, change: TableChange) -> CommittedChange:
             "replaced; load it from its catalog."
         )
     return _Commit(table.catalog.load_table(table.name()), change).run()
+
+
+class UncertainSnapshot(InputError):
+    """A change may be in the table, or may still get into it; the message tells what has failed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,9 +96,13 @@ class _Commit:
         files = self._write_files()
         try:
             return self._try_repeatedly(files)
-        except InputError:
-            if not self._is_undecided:
-                delete_files(self._table.io, [entry.file_path for entry in files.deletes.values()])
+        except InputError as error:
+            if self._is_undecided:
+                raise UncertainSnapshot(
+                    f"{error}; look whether the table has the snapshot {self._snapshot_id} before the change "
+                    "is made again"
+                ) from error
+            delete_files(self._table.io, [entry.file_path for entry in files.deletes.values()])
             raise
 
     def prepare(self) -> None:

@@ -13,7 +13,7 @@ import uuid
 from typing import Any
 
 from pyiceberg.catalog.noop import NoopCatalog
-from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.exceptions import CommitFailedException, ValidationError
 from pyiceberg.io import load_file_io
 from pyiceberg.table import CommitTableResponse, Table
 from pyiceberg.table.metadata import TableMetadataUtil
@@ -60,7 +60,11 @@ class _HadoopCatalog(NoopCatalog):  # type: ignore[misc]
         data = files_at(location).read(location, 0, None)
         if data.startswith(_GZIP_MAGIC):
             data = gzip.decompress(data)
-        metadata = TableMetadataUtil.parse_raw(data.decode())
+        try:
+            metadata = TableMetadataUtil.parse_raw(data.decode())
+        except (ValidationError, UnicodeDecodeError) as error:
+            line = " ".join(str(error).split())
+            raise InputError(f"{location}: PyIceberg does not read it ({line}); restore it") from error
         io = load_file_io(_client_options(), location=self._directory)
         return Table(
             identifier=(self._directory,), metadata=metadata, metadata_location=location, io=io, catalog=self
