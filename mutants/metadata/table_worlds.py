@@ -12,11 +12,10 @@ from pruning.dml.delta_targets import DeltaTarget
 from pruning.dml.iceberg_targets import IcebergTarget
 from pruning.dml.targets import TableChange
 from pruning.metadata.delta.vectors import DeletionVectors
-from pruning.metadata.iceberg import opening
+from pruning.metadata.iceberg import opening, partition_values
 from pruning.metadata.iceberg.applied_deletes import AppliedDeletes
-from pruning.metadata.iceberg.partition_values import DataPartitions
 
-_data_partitions = DataPartitions
+_data_partitions = partition_values.DataPartitions
 _commit_delta, _commit_iceberg = DeltaTarget.commit, IcebergTarget.commit
 
 

@@ -1,16 +1,19 @@
 """Statements that change rows: what DELETE, UPDATE and MERGE do to files, and their execution on tables.
 
 `plan_delete`, `plan_update` and `plan_merge` tell which files and row groups of any Parquet files are
-rewritten, dropped or left alone. `delete` and `update` change tables of Delta Lake and Apache Iceberg; they
-are imported when they are first used, because they need the packages of the extras `delta` and `iceberg`.
+rewritten, dropped or left alone. `delete`, `update` and `merge` change tables of Delta Lake and Apache
+Iceberg; they are imported when they are first used, because they need the packages of the extras `delta` and
+`iceberg`.
 """
 
 from typing import TYPE_CHECKING, Any
 
 from pruning.dml.plans import MergeClause, RewritePlan, plan_delete, plan_merge, plan_update
+from pruning.dml.when_clauses import WhenClause
 from pruning.techniques.dml.rewriting import Fate, Then, When
 
 if TYPE_CHECKING:
+    from pruning.dml.merging import merge
     from pruning.dml.running import StatementResult
     from pruning.dml.statements import delete, update
     from pruning.dml.targets import Mode, StatementConflict
@@ -24,7 +27,9 @@ __all__ = [
     "StatementResult",
     "Then",
     "When",
+    "WhenClause",
     "delete",
+    "merge",
     "plan_delete",
     "plan_merge",
     "plan_update",
@@ -36,6 +41,7 @@ _HOMES = {
     "StatementConflict": "targets",
     "StatementResult": "running",
     "delete": "statements",
+    "merge": "merging",
     "update": "statements",
 }
 

@@ -1,7 +1,7 @@
 """The execution of a planned statement: Spark finds rows and writes files, and one commit follows."""
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -87,39 +87,9 @@ class StatementRun:
         """Change the table.
 
         Raises:
-            InputError: Spark fails on the statement, a new row violates a condition of the table, or the
-                commit fails. The table has not changed then.
+            InputError: as `commit_rows`.
         """
-        directory = self.target.new_directory()
-        version = None
-        try:
-            if self.assignments:
-                # Spark refuses an expression that no row can have, also where no row matches.
-                self._with_new_values(version_frame(self.spark, self.target.version))
-            change = self._change(directory)
-            if change.removed or change.deleted or change.written:
-                version = self.target.commit(self.spark, change)
-        except UncertainStatement:
-            # A version of the table may name the new files.
-            raise
-        except PySparkException as error:
-            _delete_directory(directory)
-            raise InputError(
-                f"{self.statement.value}: Spark fails on it ({first_line(error)}); the table was not changed"
-            ) from error
-        except InputError:
-            _delete_directory(directory)
-            raise
-        if version is None:
-            return StatementResult(plan=self.plan, version=None)
-        paths = self.target.version.files.paths
-        return StatementResult(
-            plan=self.plan,
-            version=version,
-            removed_files=tuple(paths[place] for place in change.removed),
-            added_files=tuple(file.path for file in change.written),
-            deleted_positions=sum(map(len, change.deleted.values())),
-        )
+        return commit_rows(self.spark, self.target, self.statement, self.plan, self._change)
 
     @cached_property
     def _condition(self) -> Column:
@@ -127,6 +97,9 @@ class StatementRun:
 
     def _change(self, directory: str) -> TableChange:
         """Return what the statement changes, after Spark has written its new files into a directory."""
+        if self.assignments:
+            # Spark refuses an expression that no row can have, also where no row matches.
+            self._with_new_values(version_frame(self.spark, self.target.version))
         whole, candidates = self._places(Fate.DELETED), self._places(Fate.REWRITTEN)
         positional = [place for place in candidates if self._leaves_by_position(place)]
         positions = self._matching_positions(positional)
@@ -249,6 +222,54 @@ class StatementRun:
         is_same = [column(name).eqNullSafe(column(key)) for name, key in zip(names, keys, strict=True)]
         joined = rows.join(broadcast(groups), is_same)
         return joined.select(*map(column, rows.columns), column(GROUP)), partitions
+
+
+def commit_rows(
+    spark: SparkSession,
+    target: Target,
+    statement: Statement,
+    plan: RewritePlan,
+    change_of: Callable[[str], TableChange],
+) -> StatementResult:
+    """Commit what a statement changes.
+
+    Args:
+        spark: The session.
+        target: The table.
+        statement: The statement's kind.
+        plan: Its plan.
+        change_of: Writes the new files into the directory with a path, and returns the change.
+    Raises:
+        InputError: Spark fails on the statement, a new row violates a condition of the table, or the commit
+            fails. The table has not changed then.
+    """
+    directory = target.new_directory()
+    version = None
+    try:
+        change = change_of(directory)
+        if change.removed or change.deleted or change.written:
+            version = target.commit(spark, change)
+    except UncertainStatement:
+        # A version of the table may name the new files.
+        raise
+    except PySparkException as error:
+        _delete_directory(directory)
+        raise InputError(
+            f"{statement.value}: Spark fails on it ({first_line(error)}); the table was not changed"
+        ) from error
+    except InputError:
+        _delete_directory(directory)
+        raise
+    if version is None:
+        return StatementResult(plan=plan, version=None)
+    paths = target.version.files.paths
+    return StatementResult(
+        plan=plan,
+        version=version,
+        removed_files=tuple(paths[place] for place in change.removed),
+        added_files=tuple(file.path for file in change.written),
+        deleted_positions=sum(map(len, change.deleted.values())),
+    )
 
 
 def _delete_directory(directory: str) -> None:

@@ -106,12 +106,12 @@ def _run(
     check_text("where", where)
     if mode is not None:
         check_choice("mode", mode, Mode)
-    spark = _writing_session(spark)
+    spark = writing_session(spark)
     target = open_target(spark, table)
     _check_names(spark, target)
     mode = target.default_mode(statement) if mode is None else mode
     target.check(statement, mode)
-    checked = _checked_assignments(spark, target, assignments)
+    checked = checked_assignments(spark, target, assignments)
     with parsed_by(spark):
         blocks = blocks_for(spark, target.version, [where])
         plan = (plan_delete if statement is Statement.DELETE else plan_update)(where, blocks)
@@ -127,7 +127,7 @@ def _run(
         return run.execute()
 
 
-def _writing_session(spark: Any) -> SparkSession:
+def writing_session(spark: Any) -> SparkSession:
     """Return a session with the functions, views and settings of another, which writes times as tables have.
 
     Raises:
@@ -161,11 +161,16 @@ def _check_names(spark: SparkSession, target: Target) -> None:
             )
 
 
-def _checked_assignments(
-    spark: SparkSession, target: Target, assignments: Mapping[str, str]
+def checked_assignments(
+    spark: SparkSession, target: Target, assignments: Mapping[str, str], *, noun: str = "new value"
 ) -> dict[str, str]:
-    """Return assignments by the table's own names of columns.
+    """Return expressions by the table's own names of columns.
 
+    Args:
+        spark: The session, whose configuration says whether the letter case of a name matters.
+        target: The table.
+        assignments: The expressions, by names of columns.
+        noun: The noun for an expression in errors.
     Raises:
         InputError: a name is of no column, or two are of the same; or an expression is no text.
     """
@@ -174,13 +179,13 @@ def _checked_assignments(
     checked: dict[str, str] = {}
     for name, expression in assignments.items():
         check_text("The name of a column", name)
-        check_text(f"The new value of {name}", expression)
+        check_text(f"The {noun} of {name}", expression)
         known_name = columns.get(name if is_case_sensitive else name.lower())
         if known_name is None:
             raise InputError(
                 f"{target.version.location}: has no column {name}; it has {', '.join(columns.values())}"
             )
         if known_name in checked:
-            raise InputError(f"The column {known_name} is given two new values; give it one")
+            raise InputError(f"The column {known_name} is given two {noun}s; give it one")
         checked[known_name] = expression
     return checked

@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from pyroaring import BitMap
 
+from mutants.row_changes import HISTORY_MUTANTS
 from oracles.isolation import Result, check
 from pruning.metadata.versioned.commits import TableCommit
 from skipproof.histories.table_histories import TableHistory, table_history
@@ -132,3 +134,31 @@ def test_values_that_are_no_numbers_are_copied_too() -> None:
         "a[1]": 2,
         "c[1]": 1,
     }
+
+
+def _stories() -> list[bool]:
+    """Return whether each of several histories is judged rightly."""
+    lost = [_update(1, 0, "number == 1", 0, "b"), _update(2, 0, "number == 1", 0, "c")]
+    skewed = [_update(1, 0, "name == 'ann'", 0, "b"), _update(2, 0, "name == 'ann'", 1, "c")]
+    rebased = [
+        lost[0],
+        TableCommit(version=2, read_version=0, predicate="number == 1", added={"c": BitMap([0])}),
+    ]
+    copy = TableCommit(version=1, removed={"a": BitMap([2])}, added={"b": BitMap([0])})
+    files = {"b": [("ann", 1, 40)], "c": [("ann", 1, 45)]}
+    return [
+        "G-single" in _result(lost, files).phenomena,
+        "G2" in _result(skewed, files).phenomena,
+        "G-single" in _result(rebased, files, keys=["number"]).phenomena,
+        all(len(order) == 1 for order in _history([copy], {"b": [("bob", 3, 10)]}).history.orders.values()),
+    ]
+
+
+def test_the_histories_that_find_mutants_are_judged_rightly() -> None:
+    assert all(_stories())
+
+
+@pytest.mark.parametrize("name", HISTORY_MUTANTS)
+def test_a_history_that_tells_otherwise_is_found_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(*HISTORY_MUTANTS[name])
+    assert not all(_stories())

@@ -17,6 +17,7 @@ ON_SPARK = [
     pruning.table,
     dml.plan_delete,
     dml.plan_update,
+    dml.merge,
     dml.delete,
     dml.update,
     geography.within_box,

@@ -1,5 +1,6 @@
 """`skipproof history`: its exit status, JSON lines, pages, and sentences for unusable histories."""
 
+import contextlib
 import json
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -8,10 +9,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import pyarrow as pa
 import pytest
+from needs import needs_package
 
 from oracles.isolation import PHENOMENA, Step, Witness
 from oracles.isolation.files import convert_histories
+from skipproof.commands import table_logs
 from skipproof.histories.drawing import NODES_MAX, dot, svg
 
 Run: TypeAlias = Callable[..., tuple[int, str, str]]
@@ -293,3 +297,29 @@ def test_graphviz_has_each_step() -> None:
     assert '  T2 -> T0 [label="ww"' in text
     assert 'tooltip="\\"<because>\\"\\n"' in text
     assert text.count("->") == 3
+
+
+def test_a_history_is_of_a_file_or_of_a_table(run: Run, histories: Callable[..., str]) -> None:
+    sentence = "skipproof: history: give FILE, or --table PATH and maybe --key COLUMN\n"
+    path = histories(SERIAL)
+    for arguments in ((), (path, "--table", "lake"), (path, "--key", "id")):
+        status, out, err = run("history", *arguments)
+        assert (status, out, err) == (2, "", sentence)
+
+
+def test_the_log_of_a_table_is_judged(
+    run: Run, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_logs, "spark_session", lambda: contextlib.nullcontext(spark))
+    needs_package("deltalake")
+    from deltalake import write_deltalake
+
+    table = str(tmp_path / "table")
+    for number in range(2):
+        write_deltalake(table, pa.table({"x": [number]}), mode="append")
+    status, out, err = run("history", "--table", table, "--require", "PL-3")
+    assert (status, out) == (0, f"{table}: PL-SI and PL-3; no phenomenon\n")
+    assert (
+        err == f"skipproof: {table}: the reads of 2 of 2 commits are not known and were not checked: 0, 1\n"
+    )
+    assert run("history", "--table", table, "--key", "y")[0] == 2

@@ -15,10 +15,11 @@ from deltalake import write_deltalake
 
 import pruning
 from pruning import dml, geography
-from pruning.dml import MergeClause, Then, When
+from pruning.dml import MergeClause, Then, When, WhenClause
 from pruning.errors import InputError
 
 UPDATE = (MergeClause(when=When.MATCHED, then=Then.UPDATE),)
+UPDATE_ALL = (WhenClause(when=When.MATCHED, then=Then.UPDATE, values="*"),)
 UNRELATED = pa.table({"x": [1]})
 NAMESAKE = pa.table({name: [1] for name in pruning.collect.__annotations__}).append_column("columns", [[1]])
 PLACES = (None, 5, 1.5, b"t", "", "a\0b", "\ud800", [], [5], [None], [b"t"], {"t": 1}, object(), "nowhere")
@@ -62,6 +63,14 @@ def delta_table() -> str:
     atexit.register(shutil.rmtree, folder)
     write_deltalake(folder, pa.table({"id": [1, 2, 3]}))
     return folder
+
+
+def merge_into(df: Any, **arguments: Any) -> Any:
+    """Execute a MERGE into a table of the working directory."""
+    if not Path("t").exists():
+        write_deltalake("t", pa.table({"id": [1]}))
+    rest = {"table": "t", "source": df, "keys": {"id": "id"}, "clauses": UPDATE_ALL, **arguments}
+    return dml.merge(df.sparkSession, **rest)
 
 
 # A public function and one of its arguments: how it is called, and what is no such argument.
@@ -146,6 +155,25 @@ CASES: dict[str, tuple[Callable[[Any, str, Any], Any], tuple[Any, ...]]] = {
     "merge null_safe": (lambda wrong, path, df: dml.plan_merge(path, UPDATE, null_safe=wrong), FLAGS),
     "merge on": (lambda wrong, path, df: dml.plan_merge(path, UPDATE, on=wrong), TEXTS[1:]),
     "merge on_more": (lambda wrong, path, df: dml.plan_merge(path, UPDATE, on_more=wrong), FLAGS),
+    "dml.merge table": (
+        lambda wrong, path, df: merge_into(df, table=wrong),
+        (None, 5, b"t", {"t": 1}, "nowhere"),
+    ),
+    "dml.merge source": (lambda wrong, path, df: merge_into(df, source=wrong), (None, 5, "id", UNRELATED)),
+    "dml.merge keys": (
+        lambda wrong, path, df: merge_into(df, keys=wrong),
+        (None, 5, "id", ["id"], {}, {5: "id"}, {"id": 5}, {"id": None}, {"id": "\ud800"}),
+    ),
+    "dml.merge clauses": (
+        lambda wrong, path, df: merge_into(df, clauses=wrong),
+        (None, 5, "x", (), UPDATE, ["x"], UPDATE_ALL[0], UPDATE_ALL * 2),
+    ),
+    "dml.merge on": (lambda wrong, path, df: merge_into(df, on=wrong), (5, b"id = 1", ["id = 1"], "\ud800")),
+    "dml.merge mode": (lambda wrong, path, df: merge_into(df, mode=wrong), ("copy-on-write", 5, True)),
+    "when_clause values": (
+        lambda wrong, path, df: WhenClause(when=When.MATCHED, then=Then.UPDATE, values=wrong),
+        (None, 5, "id", {}, ["id"]),
+    ),
     "clause condition": (
         lambda wrong, path, df: dml.plan_merge(
             path, [MergeClause(when=When.MATCHED, then=Then.UPDATE, condition=wrong)]

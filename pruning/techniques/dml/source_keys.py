@@ -22,19 +22,22 @@ _KEYS_BYTES_MAX = 2**63 - 1
 _DIGITS_MAX = 20  # of a uint64
 
 
-def may_equal(column: Column, values: Any, *, null_safe: bool = False) -> Expression:
+def may_equal(
+    column: Column, values: Any, *, null_safe: bool = False, terms_max: int = MEMBERS_MAX
+) -> Expression:
     """Return a condition that is TRUE on each row whose value of the column equals one of the values.
 
     Args:
         column: The column.
         values: The values, as `typed_values` takes them.
         null_safe: True if NULL equals NULL.
+        terms_max: The most values and ranges that the condition may list.
     Raises:
         InputError: as `typed_values`.
     """
     held = typed_values(column.name, values, column.type)
     summary = summarise(column.type, held, bytes_max=_KEYS_BYTES_MAX)
-    return summary.condition(column, null_safe=null_safe, terms_max=MEMBERS_MAX)
+    return summary.condition(column, null_safe=null_safe, terms_max=terms_max)
 
 
 def typed_values(name: str, values: Any, type_: Type) -> pa.Array:
