@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyarrow import fs
 from pyroaring import BitMap
 from pyspark.errors import PySparkException
@@ -217,7 +218,7 @@ def commit_rows(
     directory = target.new_directory()
     try:
         change = change_of(directory)
-    except (PySparkException, InputError) as error:
+    except (PySparkException, Py4JError, InputError) as error:
         _delete_directory(directory)
         if isinstance(error, InputError):
             raise
