@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
@@ -86,7 +87,7 @@ def merge(
     try:
         with parsed_by(spark):
             return _run(spark, target, MergeSource.evaluate(spark, source, names), clauses, on, mode)
-    except PySparkException as error:
+    except (PySparkException, Py4JError) as error:
         raise InputError(
             f"MERGE: Spark fails on it ({first_line(error)}); the table was not changed"
         ) from error

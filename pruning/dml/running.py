@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
 from pyarrow import fs
 from pyroaring import BitMap
 from pyspark.errors import PySparkException
@@ -252,7 +253,7 @@ def commit_rows(
     except UncertainStatement:
         # A version of the table may name the new files.
         raise
-    except PySparkException as error:
+    except (PySparkException, Py4JError) as error:
         _delete_directory(directory)
         raise InputError(
             f"{statement.value}: Spark fails on it ({first_line(error)}); the table was not changed"

@@ -1,4 +1,4 @@
-"""DML-4: no argument of a wrong type is planned with; it is refused."""
+"""DML-6: no argument of a wrong type is planned with; it is refused."""
 
 from collections.abc import Callable
 from typing import Any
