@@ -36,7 +36,7 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.table import Table
 
-from pruning.dml import Fate, Mode, Then, When, WhenClause, delete, merge, update
+from pruning.dml import Fate, Then, When, WhenClause, WriteMode, delete, merge, update
 from pruning.dml.running import StatementResult
 from pruning.dml.targets import StatementConflict
 from skipproof.sessions import spark_session
@@ -141,11 +141,11 @@ def rows_in(files: tuple[str, ...]) -> int:
     return sum(pq.read_metadata(file.removeprefix("file://")).num_rows for file in files)
 
 
-def check_plan(measurement: Measurement, mode: Mode, deleted: int, inserted: int) -> None:
+def check_plan(measurement: Measurement, mode: WriteMode, deleted: int, inserted: int) -> None:
     """Check that the files and rows that were rewritten are those that the plan has announced."""
     result, plan = measurement.result, measurement.result.plan
     whole, rewritten = plan.files_of(Fate.DELETED), plan.files_of(Fate.REWRITTEN)
-    if mode is Mode.COPY_ON_WRITE:
+    if mode is WriteMode.COPY_ON_WRITE:
         assert set(result.removed_files) == {*whole, *rewritten}
         announced = plan.blocks.tally(Fate.REWRITTEN).rows
         gone = deleted - plan.blocks.tally(Fate.DELETED).rows
@@ -157,7 +157,7 @@ def check_plan(measurement: Measurement, mode: Mode, deleted: int, inserted: int
 
 def statements(
     spark: SparkSession, files: int, rows: int
-) -> Iterator[tuple[str, int, int, Callable[[Any, Mode], StatementResult]]]:
+) -> Iterator[tuple[str, int, int, Callable[[Any, WriteMode], StatementResult]]]:
     """Yield the statements: their names, the numbers of rows that they delete and insert, and they."""
     tenth = files * rows // 10
     hundredth = files * rows // 100
@@ -187,7 +187,7 @@ def statements(
 def run_statements(spark: SparkSession, folder: Path, options: argparse.Namespace, report: Table) -> None:
     """Execute each statement on copies of both tables."""
     for format_ in FORMATS:
-        for mode in Mode:
+        for mode in WriteMode:
             for name, deleted, inserted, statement in statements(spark, options.files, options.rows):
                 measurements = []
                 for number in range(options.rounds):
@@ -237,13 +237,13 @@ class Writers:
         self._left, self._lock = commits, threading.Lock()
         self.refused = 0
 
-    def run(self, mode: Mode) -> None:
+    def run(self, mode: WriteMode) -> None:
         """Run the writers to their end."""
         with ThreadPoolExecutor(WRITERS) as threads:
             for future in [threads.submit(self._write, number, mode) for number in range(WRITERS)]:
                 future.result()
 
-    def _write(self, number: int, mode: Mode) -> None:
+    def _write(self, number: int, mode: WriteMode) -> None:
         chance = random.Random(number)
         table = handle_of(self._folder, self._format)
         while self._takes_one():
@@ -255,7 +255,7 @@ class Writers:
             self._left -= 1
             return self._left >= 0
 
-    def _adds(self, table: Any, counter: int, *, by_merge: bool, mode: Mode) -> bool:
+    def _adds(self, table: Any, counter: int, *, by_merge: bool, mode: WriteMode) -> bool:
         try:
             if by_merge:
                 source = self._spark.createDataFrame([(counter, 1, "")], "id long, counter long, text string")
@@ -273,7 +273,7 @@ class Writers:
 def run_writers(spark: SparkSession, folder: Path, commits: int, report: Table) -> None:
     """Run writers on a table of each format and in each mode."""
     for format_ in FORMATS:
-        for mode in Mode:
+        for mode in WriteMode:
             place = folder / f"writers {format_} {mode.value}".replace(" ", "-")
             place.mkdir()
             create_table(place, format_, 4, COUNTERS // 4)

@@ -10,7 +10,7 @@ from mutants.metadata import delta_beliefs, iceberg_versions
 from mutants.replacements import Replacement
 from pruning.dml.delta_targets import DeltaTarget
 from pruning.dml.iceberg_targets import IcebergTarget
-from pruning.dml.targets import TableChange
+from pruning.dml.targets import StatementChange
 from pruning.metadata.delta.vectors import DeletionVectors
 from pruning.metadata.iceberg import opening, partition_values
 from pruning.metadata.iceberg.applied_deletes import AppliedDeletes
@@ -46,11 +46,11 @@ def _by_the_newest_spec(files: Any, data: Any, specs: Mapping[int, Any]) -> Any:
     return _data_partitions(files, data, dict.fromkeys(specs, specs[max(specs)]))
 
 
-def _keep_old_rows(target: DeltaTarget, spark: Any, change: TableChange) -> int:
+def _keep_old_rows(target: DeltaTarget, spark: Any, change: StatementChange) -> int:
     return _commit_delta(target, spark, replace(change, deleted={}))
 
 
-def _lose_copied_rows(target: IcebergTarget, spark: Any, change: TableChange) -> int:
+def _lose_copied_rows(target: IcebergTarget, spark: Any, change: StatementChange) -> int:
     return _commit_iceberg(target, spark, replace(change, written=()))
 
 

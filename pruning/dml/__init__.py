@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from pruning.dml.merging import merge
     from pruning.dml.running import StatementResult
     from pruning.dml.statements import delete, update
-    from pruning.dml.targets import Mode, StatementConflict
+    from pruning.dml.targets import StatementConflict, WriteMode
 
 __all__ = [
     "Fate",
     "MergeClause",
-    "Mode",
     "RewritePlan",
     "StatementConflict",
     "StatementResult",
     "Then",
     "When",
     "WhenClause",
+    "WriteMode",
     "delete",
     "merge",
     "plan_delete",
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Mode": "targets",
+    "WriteMode": "targets",
     "StatementConflict": "targets",
     "StatementResult": "running",
     "delete": "statements",

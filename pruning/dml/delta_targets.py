@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from pruning.dml.changed_rows import WrittenFile
 from pruning.dml.conditions import may_match
-from pruning.dml.targets import Mode, Statement, StatementConflict, TableChange, UncertainStatement
+from pruning.dml.targets import Statement, StatementChange, StatementConflict, UncertainStatement, WriteMode
 from pruning.metadata.delta.changed_files import delete_rows, describe_file, remove_files
 from pruning.metadata.delta.commits import DeltaCommit, UncertainCommit, predicate_parameter
 from pruning.metadata.delta.committing import commit_changes
@@ -97,17 +97,17 @@ class DeltaTarget:
         """The conditions in Spark SQL that must be TRUE on each new row."""
         return row_conditions(self.root, self.state.metadata)
 
-    def default_mode(self, statement: Statement) -> Mode:
+    def default_mode(self, statement: Statement) -> WriteMode:
         """Return merge on read if the table's property asks for deletion vectors, else copy on write."""
         enabled = self.state.metadata.properties.get(_VECTORS, "false").strip().lower() == "true"
-        return Mode.MERGE_ON_READ if enabled else Mode.COPY_ON_WRITE
+        return WriteMode.MERGE_ON_READ if enabled else WriteMode.COPY_ON_WRITE
 
-    def check(self, statement: Statement, mode: Mode) -> None:
+    def check(self, statement: Statement, mode: WriteMode) -> None:
         """Refuse a statement that the table's protocol or properties do not allow."""
         protocol, metadata = self.state.protocol, self.state.metadata
         checked = frozenset() if statement is Statement.DELETE else frozenset(self.row_conditions)
         check_writable(self.root, protocol, metadata, _CHANGES[statement], checked=checked)
-        if mode is Mode.MERGE_ON_READ:
+        if mode is WriteMode.MERGE_ON_READ:
             with_deletion_vectors(self.root, protocol, metadata)
 
     def has_row_count(self, place: int) -> bool:
@@ -118,7 +118,7 @@ class DeltaTarget:
         """Return the path of a new directory below the table's."""
         return f"{self.root}/skipproof-{uuid.uuid4().hex}"
 
-    def commit(self, spark: SparkSession, change: TableChange) -> int:
+    def commit(self, spark: SparkSession, change: StatementChange) -> int:
         """Commit a change as the table's next version."""
         state = self.state
         rows = [(self._file(place), positions) for place, positions in sorted(change.deleted.items())]
@@ -161,7 +161,7 @@ class DeltaTarget:
     def _file(self, place: int) -> AddedFile:
         return self.state.files[self._keys[self.version.files.paths[place]]]
 
-    def _added_file(self, file: WrittenFile, change: TableChange) -> AddedFile:
+    def _added_file(self, file: WrittenFile, change: StatementChange) -> AddedFile:
         """Return the action that adds a file which Spark has written."""
         partition = change.partitions[file.group]
         names = partition_names(self.state.metadata)

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from pruning.dml.changed_rows import WrittenFile
 from pruning.dml.conditions import may_match
-from pruning.dml.targets import Mode, Statement, StatementConflict, TableChange, UncertainStatement
+from pruning.dml.targets import Statement, StatementChange, StatementConflict, UncertainStatement, WriteMode
 from pruning.errors import InputError
 from pruning.metadata.iceberg.commits import changes
 from pruning.metadata.iceberg.commits.committing import UncertainSnapshot, commit_change
@@ -88,16 +88,16 @@ class IcebergTarget:
             if field.required
         )
 
-    def default_mode(self, statement: Statement) -> Mode:
+    def default_mode(self, statement: Statement) -> WriteMode:
         """Return the mode that the table's property names, as `write.delete.mode`; else copy on write."""
-        return self._setting(statement, "mode", Mode.COPY_ON_WRITE)
+        return self._setting(statement, "mode", WriteMode.COPY_ON_WRITE)
 
-    def check(self, statement: Statement, mode: Mode) -> None:
+    def check(self, statement: Statement, mode: WriteMode) -> None:
         """Refuse a statement that the table does not allow."""
         check_writable(
             ".".join(self.table.name()),
             self.table.metadata,
-            deletes_positions=mode is Mode.MERGE_ON_READ,
+            deletes_positions=mode is WriteMode.MERGE_ON_READ,
         )
         self._isolation(statement)
 
@@ -109,7 +109,7 @@ class IcebergTarget:
         """Return the address of a new directory among the table's data."""
         return f"{self.table.location().rstrip('/')}/data/skipproof-{uuid.uuid4().hex}"
 
-    def commit(self, spark: SparkSession, change: TableChange) -> int:
+    def commit(self, spark: SparkSession, change: StatementChange) -> int:
         """Commit a change as a snapshot of the main branch, and return its id."""
         paths, metadata = self.version.files.paths, self.table.metadata
         written = changes.TableChange(
@@ -145,7 +145,7 @@ class IcebergTarget:
             raise InputError(f"The table's property {key} is {text!r}; set it to {' or '.join(values)}")
         return values[text.lower()]
 
-    def _new_file(self, file: WrittenFile, change: TableChange) -> changes.NewDataFile:
+    def _new_file(self, file: WrittenFile, change: StatementChange) -> changes.NewDataFile:
         partition = change.partitions[file.group]
         if isinstance(partition, int):
             return changes.NewDataFile(path=file.path, beside=self.version.files.paths[partition])

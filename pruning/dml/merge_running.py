@@ -24,7 +24,7 @@ from pruning.dml.merged_rows import CLAUSE
 from pruning.dml.plans import RewritePlan
 from pruning.dml.row_groups import group_by_values
 from pruning.dml.running import StatementResult, commit_rows
-from pruning.dml.targets import Mode, Statement, TableChange, Target
+from pruning.dml.targets import Statement, StatementChange, Target, WriteMode
 from pruning.dml.when_clauses import WhenClause
 from pruning.errors import InputError
 from pruning.techniques.dml.rewriting import Fate, Then, When
@@ -46,7 +46,7 @@ class MergeRun:
 
     spark: SparkSession
     target: Target
-    mode: Mode
+    mode: WriteMode
     plan: RewritePlan
     clauses: Sequence[WhenClause]
     changes: DataFrame
@@ -69,7 +69,7 @@ class MergeRun:
         """
         return self.changes.localCheckpoint()
 
-    def _change(self, directory: str) -> TableChange:
+    def _change(self, directory: str) -> StatementChange:
         """Return what the statement changes, after Spark has written its new files into a directory."""
         fates = self.plan.blocks.fates
         whole = np.flatnonzero(fates == Fate.DELETED).tolist()
@@ -77,10 +77,10 @@ class MergeRun:
         live = self.plan.metadata["row_count"].to_pylist()
         emptied = {place for place, bitmap in positions.items() if len(bitmap) == live[place]} - {*whole}
         rest = sorted(positions.keys() - emptied - {*whole})
-        is_by_position = self.mode is Mode.MERGE_ON_READ
+        is_by_position = self.mode is WriteMode.MERGE_ON_READ
         rewritten = [] if is_by_position else rest
         written, partitions = self._written_files(directory, rewritten)
-        return TableChange(
+        return StatementChange(
             statement=Statement.MERGE,
             condition=self.condition,
             directory=directory,

@@ -22,7 +22,7 @@ from pruning.dml.plans import MergeClause, plan_merge
 from pruning.dml.running import StatementResult
 from pruning.dml.statements import checked_assignments, writing_session
 from pruning.dml.target_parts import TargetPart, target_part
-from pruning.dml.targets import Mode, Statement, Target
+from pruning.dml.targets import Statement, Target, WriteMode
 from pruning.dml.when_clauses import WhenClause
 from pruning.errors import InputError
 from pruning.expressions.names import quoted_name
@@ -40,7 +40,7 @@ def merge(
     clauses: Sequence[WhenClause],
     *,
     on: str | None = None,
-    mode: Mode | None = None,
+    mode: WriteMode | None = None,
 ) -> StatementResult:
     """Change, delete and insert rows of a table by the rows of a source, as Spark's MERGE INTO does.
 
@@ -99,7 +99,7 @@ def _run(
     source: MergeSource,
     clauses: Sequence[WhenClause],
     on: str | None,
-    mode: Mode,
+    mode: WriteMode,
 ) -> StatementResult:
     """Plan a MERGE, and execute it."""
     schema = StructType.fromJson(json.loads(target.version.schema))
@@ -187,7 +187,7 @@ def _check_arguments(source: Any, keys: Any, clauses: Any, on: Any, mode: Any) -
     if on is not None:
         check_text("on", on)
     if mode is not None:
-        check_choice("mode", mode, Mode)
+        check_choice("mode", mode, WriteMode)
 
 
 def _with_values(spark: SparkSession, target: Target, clause: WhenClause) -> WhenClause:

@@ -26,7 +26,7 @@ from pruning.dml.changed_rows import (
     write_rows,
 )
 from pruning.dml.plans import RewritePlan
-from pruning.dml.targets import Mode, Statement, TableChange, Target, UncertainStatement
+from pruning.dml.targets import Statement, StatementChange, Target, UncertainStatement, WriteMode
 from pruning.errors import InputError
 from pruning.metadata.files.locations import is_uri, locate, to_uri
 from pruning.spark.jvm.gateway import first_line
@@ -80,7 +80,7 @@ class StatementRun:
     target: Target
     statement: Statement
     condition: str
-    mode: Mode
+    mode: WriteMode
     plan: RewritePlan
     assignments: Mapping[str, str]
 
@@ -96,7 +96,7 @@ class StatementRun:
     def _condition(self) -> Column:
         return coalesce(expr(self.condition), lit(False))
 
-    def _change(self, directory: str) -> TableChange:
+    def _change(self, directory: str) -> StatementChange:
         """Return what the statement changes, after Spark has written its new files into a directory."""
         if self.assignments:
             # Spark refuses an expression that no row can have, also where no row matches.
@@ -122,7 +122,7 @@ class StatementRun:
                 f"{self.target.version.location}: the new files have other rows than the statement selects, "
                 "as if its expressions had other values each time; the table was not changed"
             )
-        return TableChange(
+        return StatementChange(
             statement=self.statement,
             condition=self.condition,
             directory=directory,
@@ -135,7 +135,7 @@ class StatementRun:
 
     def _leaves_by_position(self, place: int) -> bool:
         """Tell whether rows leave a file by their positions, so that it stays."""
-        return self.mode is Mode.MERGE_ON_READ and self.target.has_row_count(place)
+        return self.mode is WriteMode.MERGE_ON_READ and self.target.has_row_count(place)
 
     def _places(self, fate: Fate) -> list[int]:
         """Return the places of the files with a fate."""
@@ -230,7 +230,7 @@ def commit_rows(
     target: Target,
     statement: Statement,
     plan: RewritePlan,
-    change_of: Callable[[str], TableChange],
+    change_of: Callable[[str], StatementChange],
 ) -> StatementResult:
     """Commit what a statement changes.
 

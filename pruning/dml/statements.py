@@ -16,12 +16,12 @@ from pruning.dml.conditions import blocks_for
 from pruning.dml.opening import open_target
 from pruning.dml.plans import plan_delete, plan_update
 from pruning.dml.running import StatementResult, StatementRun
-from pruning.dml.targets import Mode, Statement, Target
+from pruning.dml.targets import Statement, Target, WriteMode
 from pruning.errors import InputError
 from pruning.spark.drive.predicates import parsed_by
 from pruning.spark.versioned.schemas import fields_of
 
-__all__ = ["Mode", "StatementResult", "delete", "update"]
+__all__ = ["StatementResult", "WriteMode", "delete", "update"]
 
 # Times as microseconds in UTC, and dates of the proleptic calendar, as both formats have them.
 _WRITER_SETTINGS = {
@@ -33,7 +33,7 @@ _WRITER_SETTINGS = {
 
 
 def delete(
-    spark: SparkSession, table: str | os.PathLike[str] | Any, where: str, *, mode: Mode | None = None
+    spark: SparkSession, table: str | os.PathLike[str] | Any, where: str, *, mode: WriteMode | None = None
 ) -> StatementResult:
     """Delete rows of a table.
 
@@ -67,7 +67,7 @@ def update(
     assignments: Mapping[str, str],
     where: str = "true",
     *,
-    mode: Mode | None = None,
+    mode: WriteMode | None = None,
 ) -> StatementResult:
     """Give columns new values in some rows of a table.
 
@@ -99,13 +99,13 @@ def _run(
     table: Any,
     statement: Statement,
     where: str,
-    mode: Mode | None,
+    mode: WriteMode | None,
     assignments: Mapping[str, str],
 ) -> StatementResult:
     """Check a statement against its table, plan it, and execute it."""
     check_text("where", where)
     if mode is not None:
-        check_choice("mode", mode, Mode)
+        check_choice("mode", mode, WriteMode)
     spark = writing_session(spark)
     target = open_target(spark, table)
     _check_names(spark, target)

@@ -29,7 +29,7 @@ class Statement(enum.Enum):
     MERGE = "MERGE"
 
 
-class Mode(enum.Enum):
+class WriteMode(enum.Enum):
     """The way in which rows leave a file of which other rows stay: by a new file, or by their positions."""
 
     COPY_ON_WRITE = "copy-on-write"
@@ -37,7 +37,7 @@ class Mode(enum.Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableChange:
+class StatementChange:
     """The files and rows that a statement changes in the version that it has read.
 
     Attributes:
@@ -85,10 +85,10 @@ class Target(Protocol):
     def row_conditions(self) -> tuple[str, ...]:
         """The conditions in Spark SQL that must be TRUE on each new row."""
 
-    def default_mode(self, statement: Statement) -> Mode:
+    def default_mode(self, statement: Statement) -> WriteMode:
         """Return the mode that the table's properties ask for."""
 
-    def check(self, statement: Statement, mode: Mode) -> None:
+    def check(self, statement: Statement, mode: WriteMode) -> None:
         """Refuse a statement that the table does not allow, before anything is read.
 
         Raises:
@@ -101,7 +101,7 @@ class Target(Protocol):
     def new_directory(self) -> str:
         """Return the path or URI of a directory for new files, which is not there yet."""
 
-    def commit(self, spark: SparkSession, change: TableChange) -> int:
+    def commit(self, spark: SparkSession, change: StatementChange) -> int:
         """Commit a change as the table's next version, and return that.
 
         Raises:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.transforms import BucketTransform, IdentityTransform, Transform
 
-from pruning.dml import Mode, Then, When, WhenClause
+from pruning.dml import Then, When, WhenClause, WriteMode
 
 SCHEMA = pa.schema([("k", pa.int64()), ("v", pa.int64()), ("p", pa.int64())])
 FORMATS = ("delta", "iceberg")
@@ -278,4 +278,4 @@ def in_order(values: Any) -> list[Row]:
     return sorted(values, key=lambda row: [(value is None, value or 0) for value in row])
 
 
-MODES = tuple(Mode)
+MODES = tuple(WriteMode)

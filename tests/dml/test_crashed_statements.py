@@ -14,7 +14,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.io.pyarrow import PyArrowFile
 from pyspark.sql import SparkSession
 
-from pruning.dml import Mode, Then, When, WhenClause, delete, merge, merge_running, running, update
+from pruning.dml import Then, When, WhenClause, WriteMode, delete, merge, merge_running, running, update
 
 # Spark's own writes of one statement are one call here.
 _BY_SPARK = ((running, "write_rows"), (merge_running, "write_rows"))
@@ -33,20 +33,20 @@ CLAUSES = [
 ]
 
 
-def _delete(spark: SparkSession, table: Any, mode: Mode) -> None:
+def _delete(spark: SparkSession, table: Any, mode: WriteMode) -> None:
     delete(spark, table, "k >= 2", mode=mode)
 
 
-def _update(spark: SparkSession, table: Any, mode: Mode) -> None:
+def _update(spark: SparkSession, table: Any, mode: WriteMode) -> None:
     update(spark, table, {"v": "v + 1"}, "k >= 2", mode=mode)
 
 
-def _merge(spark: SparkSession, table: Any, mode: Mode) -> None:
+def _merge(spark: SparkSession, table: Any, mode: WriteMode) -> None:
     source = spark.createDataFrame([(2, 5, 0), (9, 9, 1)], "k long, v long, p long")
     merge(spark, table, source, {"k": "k"}, CLAUSES, mode=mode)
 
 
-STATEMENTS: dict[str, tuple[Callable[[SparkSession, Any, Mode], None], list[Row]]] = {
+STATEMENTS: dict[str, tuple[Callable[[SparkSession, Any, WriteMode], None], list[Row]]] = {
     "delete": (_delete, [Row(1, 10, 0)]),
     "update": (_update, [Row(1, 10, 0), Row(2, 21, 0), Row(5, 31, 1)]),
     "merge": (_merge, [Row(1, 10, 0), Row(2, 5, 0), Row(5, 30, 1), Row(9, 9, 1)]),
@@ -54,7 +54,7 @@ STATEMENTS: dict[str, tuple[Callable[[SparkSession, Any, Mode], None], list[Row]
 
 
 def check_crashes(
-    spark: SparkSession, folder: Path, format_: str, name: str, mode: Mode, numbers: Iterable[int]
+    spark: SparkSession, folder: Path, format_: str, name: str, mode: WriteMode, numbers: Iterable[int]
 ) -> int:
     """STATEMENT-1 for crashes at calls with some numbers, up to the last; return how many there were."""
     statement, expected = STATEMENTS[name]
@@ -87,7 +87,7 @@ def test_a_crash_leaves_the_old_version_or_the_new_one(
     spark: SparkSession, tmp_path: Path, format_: str
 ) -> None:
     """STATEMENT-1, at one call of a MERGE."""
-    assert check_crashes(spark, tmp_path, format_, "merge", Mode.MERGE_ON_READ, (1,)) == 2
+    assert check_crashes(spark, tmp_path, format_, "merge", WriteMode.MERGE_ON_READ, (1,)) == 2
 
 
 @pytest.mark.deep
@@ -95,7 +95,7 @@ def test_a_crash_leaves_the_old_version_or_the_new_one(
 @pytest.mark.parametrize("name", STATEMENTS)
 @pytest.mark.parametrize("format_", FORMATS)
 def test_a_crash_at_any_call_leaves_the_old_version_or_the_new_one(
-    spark: SparkSession, tmp_path: Path, format_: str, name: str, mode: Mode
+    spark: SparkSession, tmp_path: Path, format_: str, name: str, mode: WriteMode
 ) -> None:
     """STATEMENT-1, at each call."""
     assert check_crashes(spark, tmp_path, format_, name, mode, range(200)) > 4

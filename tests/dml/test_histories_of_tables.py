@@ -11,7 +11,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyspark.sql import SparkSession
 
 from oracles.isolation import Result, check
-from pruning.dml import Mode, delete, update
+from pruning.dml import WriteMode, delete, update
 from pruning.dml.conditions import blocks_for
 from pruning.dml.opening import open_target
 from pruning.dml.plans import plan_update
@@ -52,7 +52,9 @@ def make_table(tmp_path: Path) -> MakeTable:
     return MakeTable(tmp_path)
 
 
-def _start_update(spark: SparkSession, table: Any, assignment: str, where: str, mode: Mode) -> StatementRun:
+def _start_update(
+    spark: SparkSession, table: Any, assignment: str, where: str, mode: WriteMode
+) -> StatementRun:
     """Return an update that has read the table as it is now."""
     target = open_target(spark, table)
     return StatementRun(
@@ -70,10 +72,10 @@ def _result(spark: SparkSession, path: str, keys: tuple[str, ...] = ()) -> Resul
     return check(record_table(spark, path, keys=keys).history)
 
 
-@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("mode", WriteMode)
 @pytest.mark.parametrize("kind", ["delta", "iceberg"])
 def test_an_update_that_would_be_lost_is_refused(
-    spark: SparkSession, make_table: MakeTable, kind: str, mode: Mode, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, make_table: MakeTable, kind: str, mode: WriteMode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table, path = getattr(make_table, kind)()
     first = _start_update(spark, table, "balance - 10", "id = 1", mode)
@@ -86,7 +88,7 @@ def test_an_update_that_would_be_lost_is_refused(
     monkeypatch.setattr(delta_committing, "conflict", lambda *_: None)
     monkeypatch.setattr(iceberg_committing, "check_conflicts", lambda *_: frozenset(_removed_files(second)))
     second.execute()
-    if kind == "delta" and mode is Mode.MERGE_ON_READ:
+    if kind == "delta" and mode is WriteMode.MERGE_ON_READ:
         # One file then has two deletion vectors, which no reader takes.
         with pytest.raises(InputError, match="is in this version of the table twice"):
             record_table(spark, path(), keys=["id"])
@@ -96,13 +98,13 @@ def test_an_update_that_would_be_lost_is_refused(
 
 def _removed_files(run: StatementRun) -> tuple[str, ...]:
     """Return the files that a statement on one file removes, if it rewrites them."""
-    return run.target.version.files.paths if run.mode is Mode.COPY_ON_WRITE else ()
+    return run.target.version.files.paths if run.mode is WriteMode.COPY_ON_WRITE else ()
 
 
 def test_statements_one_after_the_other_are_serializable(spark: SparkSession, make_table: MakeTable) -> None:
     table, path = make_table.delta()
     update(spark, table, {"balance": "balance + 1"}, "id < 3")
-    update(spark, table, {"balance": "balance * 2"}, "balance > 50", mode=Mode.COPY_ON_WRITE)
+    update(spark, table, {"balance": "balance * 2"}, "balance > 50", mode=WriteMode.COPY_ON_WRITE)
     delete(spark, table, "id = 3")
     recorded = record_table(spark, path())
     assert {"PL-3", "PL-SI"} <= set(check(recorded.history).holding)
@@ -124,8 +126,8 @@ def test_write_skew_is_left_to_snapshot_isolation_alone(
     with table.transaction() as transaction:
         transaction.set_properties({"write.update.isolation-level": isolation})
     # One after the other, all balances would be the same at the end.
-    first = _start_update(spark, table, "10", "balance = 50", Mode.MERGE_ON_READ)
-    second = _start_update(spark, table, "50", "balance = 10", Mode.MERGE_ON_READ)
+    first = _start_update(spark, table, "10", "balance = 50", WriteMode.MERGE_ON_READ)
+    second = _start_update(spark, table, "50", "balance = 10", WriteMode.MERGE_ON_READ)
     first.execute()
     if isolation == "serializable":
         with pytest.raises(StatementConflict):

@@ -29,7 +29,7 @@ from merge_model import (
 from pyspark.sql import DataFrame, SparkSession
 
 from mutants.merges import MERGE_MUTANTS
-from pruning.dml import Mode, Then, When, merge
+from pruning.dml import Then, When, WriteMode, merge
 from pruning.errors import InputError
 
 UPSERT = [
@@ -49,7 +49,7 @@ def run(
     table: ModelTable,
     source: Sequence[Row],
     clauses: Sequence[ModelClause],
-    mode: Mode = Mode.COPY_ON_WRITE,
+    mode: WriteMode = WriteMode.COPY_ON_WRITE,
     on: Expression | None = None,
 ) -> Any:
     """Execute a MERGE by the keys."""
@@ -133,7 +133,7 @@ TABLE = [[Row(1, 10, 0), Row(2, 20, 0)], [Row(3, 30, 1), Row(None, 40, None)], [
 SOURCE = [Row(2, 5, 1), Row(None, 6, 0), Row(7, 7, 0), Row(60, 2, 1)]
 
 
-def check_every_kind(spark: SparkSession, table: ModelTable, mode: Mode) -> None:
+def check_every_kind(spark: SparkSession, table: ModelTable, mode: WriteMode) -> None:
     """A statement with clauses of each kind, of which several would apply, NULL keys and a new key."""
     total = Expression("target.v + source.v", lambda t, s: t.v + s.v)
     clauses = [
@@ -152,7 +152,7 @@ def check_every_kind(spark: SparkSession, table: ModelTable, mode: Mode) -> None
     )
 
 
-def check_several_are_refused(spark: SparkSession, table: ModelTable, mode: Mode) -> None:
+def check_several_are_refused(spark: SparkSession, table: ModelTable, mode: WriteMode) -> None:
     """Two rows of the source would change a row; one alone would not, because of its clause's condition."""
     before = table.rows
     clauses = [ModelClause(When.MATCHED, Then.UPDATE, Expression("source.v > 5", lambda t, s: s.v > 5))]
@@ -170,7 +170,7 @@ CHECKS = [check_every_kind, check_several_are_refused]
 @pytest.mark.parametrize("format_", FORMATS)
 @pytest.mark.parametrize("check", CHECKS)
 def test_clauses_in_order_decide_and_null_keys_do_not_match(
-    spark: SparkSession, tmp_path: Path, check: Any, format_: str, mode: Mode
+    spark: SparkSession, tmp_path: Path, check: Any, format_: str, mode: WriteMode
 ) -> None:
     check(spark, ModelTable(tmp_path, format_, TABLE), mode)
 
@@ -189,4 +189,4 @@ def _run_checks(spark: SparkSession, folder: Path) -> None:
     for check in CHECKS:
         place = folder / check.__name__
         place.mkdir()
-        check(spark, ModelTable(place, "delta", TABLE), Mode.MERGE_ON_READ)
+        check(spark, ModelTable(place, "delta", TABLE), WriteMode.MERGE_ON_READ)

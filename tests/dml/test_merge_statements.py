@@ -15,7 +15,7 @@ from pyiceberg.transforms import DayTransform, IdentityTransform
 from pyspark.sql import DataFrame, SparkSession
 
 import pruning
-from pruning.dml import Fate, Mode, StatementConflict, Then, When, WhenClause, merge
+from pruning.dml import Fate, StatementConflict, Then, When, WhenClause, WriteMode, merge
 from pruning.dml.changed_rows import write_rows
 from pruning.dml.target_parts import TargetPart, target_part
 from pruning.errors import InputError
@@ -41,7 +41,7 @@ def test_files_without_a_key_of_the_source_are_not_opened(spark: SparkSession, t
         source_of(spark, Row(6, 0, 0), Row(9, 9, 9)),
         {"k": "k"},
         [UPDATE],
-        mode=Mode.COPY_ON_WRITE,
+        mode=WriteMode.COPY_ON_WRITE,
     )
     paths = [path for path in result.plan.files if path not in result.removed_files]
     assert len(paths) == 2
@@ -49,7 +49,12 @@ def test_files_without_a_key_of_the_source_are_not_opened(spark: SparkSession, t
         Path(path).unlink()
     sources = [Row(6, 1, 0), Row(9, 9, 9)]
     result = merge(
-        spark, table.handle, source_of(spark, *sources), {"k": "k"}, [UPDATE, INSERT], mode=Mode.COPY_ON_WRITE
+        spark,
+        table.handle,
+        source_of(spark, *sources),
+        {"k": "k"},
+        [UPDATE, INSERT],
+        mode=WriteMode.COPY_ON_WRITE,
     )
     assert len(result.removed_files) == 1
     assert len(result.added_files) == 2
@@ -114,7 +119,7 @@ def test_inserted_times_are_in_the_partitions_of_their_days(
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_source_made_of_the_table_itself_is_one_of_its_versions(
-    spark: SparkSession, tmp_path: Path, mode: Mode
+    spark: SparkSession, tmp_path: Path, mode: WriteMode
 ) -> None:
     table = ModelTable(tmp_path, "delta", TABLE)
     doubled = pruning.table(spark, table.handle).where("k < 3").selectExpr("k", "v * 2 AS v", "p")
@@ -137,7 +142,7 @@ def test_keys_of_other_types_and_expressions_are_compared_as_spark_does(
 def test_many_rows_of_the_source_may_delete_one(spark: SparkSession, tmp_path: Path) -> None:
     table = ModelTable(tmp_path, "delta", TABLE)
     source = source_of(spark, *[Row(2, number, 0) for number in range(3)])
-    result = merge(spark, table.handle, source, {"k": "k"}, [DELETE], mode=Mode.MERGE_ON_READ)
+    result = merge(spark, table.handle, source, {"k": "k"}, [DELETE], mode=WriteMode.MERGE_ON_READ)
     assert result.deleted_positions == 1
     assert [row.k for row in table.rows] == [1, 5, 6, 60]
 

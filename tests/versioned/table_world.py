@@ -34,7 +34,7 @@ from oracles.answers.frames import ROW_ORDINAL, rows_frame, session, settings
 from oracles.answers.open_answers import answer_difference
 from oracles.answers.rows import bag
 from oracles.answers.whole_queries import temporary_views, unlimited_rows
-from pruning.dml import Mode, delete, update
+from pruning.dml import WriteMode, delete, update
 from pruning.expressions.sql import literal_sql, to_sql
 from pruning.expressions.types import Type
 from pruning.metadata.versioned.table_version import TableVersion
@@ -112,7 +112,7 @@ class World:
 
     def delete(self) -> None:
         """Delete rows by a statement."""
-        where, mode = self._condition(), choose(self.draw, tuple(Mode))
+        where, mode = self._condition(), choose(self.draw, tuple(WriteMode))
         numbers = self._matching(where)
         result = delete(self.spark, self.table.handle, where, mode=mode)
         self._check_statement(result, mode, numbers)
@@ -120,7 +120,7 @@ class World:
 
     def update(self) -> None:
         """Give one or two columns new values in some rows by a statement."""
-        where, mode = self._condition(), choose(self.draw, tuple(Mode))
+        where, mode = self._condition(), choose(self.draw, tuple(WriteMode))
         chosen = {choose(self.draw, self.state.columns) for _ in range(choose(self.draw, (1, 1, 2)))}
         assignments = {column: self._expression(column) for column in chosen}
         numbers = self._matching(where)
@@ -255,7 +255,7 @@ class World:
                 changed[int(str(number))] = {**self.state.rows[int(str(number))], **new}
         return changed
 
-    def _check_statement(self, result: Any, mode: Mode, numbers: Sequence[int]) -> None:
+    def _check_statement(self, result: Any, mode: WriteMode, numbers: Sequence[int]) -> None:
         """Check what a statement says of itself."""
         assert (result.version is None) == (not numbers), (result.version, numbers)
         plan = result.plan.files.values()

@@ -11,7 +11,7 @@ import pytest
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
 
 from oracles.answers.frames import settings
-from pruning.dml import Mode, StatementConflict, changed_rows, delete, running, update
+from pruning.dml import StatementConflict, WriteMode, changed_rows, delete, running, update
 from pruning.dml.delta_targets import DeltaTarget
 from pruning.errors import InputError
 from pruning.metadata.delta.opening import open_delta_version
@@ -59,37 +59,41 @@ def job_count(spark: Any, call: Callable[[], Any]) -> int:
         spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
 
 
-@pytest.mark.parametrize("mode", Mode)
-def test_rows_are_deleted_and_untouched_files_are_not_opened(spark: Any, folder: str, mode: Mode) -> None:
+@pytest.mark.parametrize("mode", WriteMode)
+def test_rows_are_deleted_and_untouched_files_are_not_opened(
+    spark: Any, folder: str, mode: WriteMode
+) -> None:
     """The file that no row can match is damaged first."""
     version = open_delta_version(folder)
     damaged = next(path for path in version.files.paths if 6 in pq.read_table(path)["x"].to_pylist())
     Path(damaged).write_bytes(b"no Parquet file")
     result = delete(spark, folder, "x IN (1, 3, 4, 5)", mode=mode)
     assert result.version == 3
-    assert result.deleted_positions == (1 if mode is Mode.MERGE_ON_READ else 0)
-    assert len(result.added_files) == (0 if mode is Mode.MERGE_ON_READ else 1)
+    assert result.deleted_positions == (1 if mode is WriteMode.MERGE_ON_READ else 0)
+    assert len(result.added_files) == (0 if mode is WriteMode.MERGE_ON_READ else 1)
     left = DeltaTable(folder).file_uris()
     assert any(damaged in uri for uri in left)
 
 
-@pytest.mark.parametrize("mode", Mode)
-def test_files_of_matching_rows_alone_are_dropped_without_a_job(spark: Any, folder: str, mode: Mode) -> None:
+@pytest.mark.parametrize("mode", WriteMode)
+def test_files_of_matching_rows_alone_are_dropped_without_a_job(
+    spark: Any, folder: str, mode: WriteMode
+) -> None:
     result: list[Any] = []
     assert job_count(spark, lambda: result.append(delete(spark, folder, "x >= 3", mode=mode))) == 0
     assert len(result[0].removed_files) == 2
     assert rows_of(spark, folder) == {(0, 0), (1, 10), (2, 20)}
 
 
-@pytest.mark.parametrize("mode", Mode)
-def test_rows_whose_condition_is_null_stay(spark: Any, tmp_path: Path, mode: Mode) -> None:
+@pytest.mark.parametrize("mode", WriteMode)
+def test_rows_whose_condition_is_null_stay(spark: Any, tmp_path: Path, mode: WriteMode) -> None:
     folder = write(tmp_path / "t", pa.table({"x": [1, None, 3], "y": [1, 2, None]}))
     delete(spark, folder, "x > 1 OR y = 7", mode=mode)
     update(spark, folder, {"y": "9"}, "x = 1 OR y = 7", mode=mode)
     assert rows_of(spark, folder) == {(1, 9), (None, 2)}
 
 
-@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("mode", WriteMode)
 @pytest.mark.parametrize(
     ("assignments", "where"),
     [
@@ -100,7 +104,7 @@ def test_rows_whose_condition_is_null_stay(spark: Any, tmp_path: Path, mode: Mod
     ],
 )
 def test_a_statement_that_fails_leaves_the_table_and_no_files(
-    spark: Any, folder: str, mode: Mode, assignments: dict[str, str], where: str
+    spark: Any, folder: str, mode: WriteMode, assignments: dict[str, str], where: str
 ) -> None:
     files = files_in(folder)
     with settings(spark, {"spark.sql.ansi.enabled": "true"}), pytest.raises(InputError) as refusal:
@@ -109,9 +113,9 @@ def test_a_statement_that_fails_leaves_the_table_and_no_files(
     assert files_in(folder) == files
 
 
-@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("mode", WriteMode)
 def test_a_conflict_leaves_no_files(
-    spark: Any, folder: str, mode: Mode, monkeypatch: pytest.MonkeyPatch
+    spark: Any, folder: str, mode: WriteMode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another writer deletes a row of the same file, between the reading and the commit."""
     commit = DeltaTarget.commit
@@ -153,8 +157,8 @@ def test_a_condition_means_what_it_means_in_the_given_session(spark: Any, tmp_pa
     assert len(rows_of(spark, folder)) == 1
 
 
-@pytest.mark.parametrize("mode", Mode)
-def test_a_file_without_a_known_number_of_rows_is_rewritten(spark: Any, folder: str, mode: Mode) -> None:
+@pytest.mark.parametrize("mode", WriteMode)
+def test_a_file_without_a_known_number_of_rows_is_rewritten(spark: Any, folder: str, mode: WriteMode) -> None:
     """Delta Lake forbids deletion vectors of such files."""
     for entry in Path(folder, "_delta_log").glob("*.json"):
         actions = [json.loads(line) for line in entry.read_text().splitlines()]
@@ -167,8 +171,8 @@ def test_a_file_without_a_known_number_of_rows_is_rewritten(spark: Any, folder: 
     assert rows_of(spark, folder) == {(3, 30), (4, -1), (5, 50), (6, 60), (7, 70)}
 
 
-@pytest.mark.parametrize("mode", Mode)
-def test_partition_columns_get_new_values(spark: Any, tmp_path: Path, mode: Mode) -> None:
+@pytest.mark.parametrize("mode", WriteMode)
+def test_partition_columns_get_new_values(spark: Any, tmp_path: Path, mode: WriteMode) -> None:
     """Times that clocks show twice, and texts beyond the first plane of Unicode, keep their values."""
     hour, first = 3_600, 1_699_160_400
     rows = pa.table({"x": [1, 2, 3], "p": pa.nulls(3, pa.timestamp("us", "UTC")), "s": ["a"] * 3})
@@ -201,8 +205,8 @@ def test_rows_that_are_lost_on_the_way_are_noticed(
     assert files_in(folder) == files
 
 
-@pytest.mark.parametrize("mode", Mode)
-def test_a_constraint_that_a_new_row_violates_is_kept(spark: Any, folder: str, mode: Mode) -> None:
+@pytest.mark.parametrize("mode", WriteMode)
+def test_a_constraint_that_a_new_row_violates_is_kept(spark: Any, folder: str, mode: WriteMode) -> None:
     DeltaTable(folder).alter.add_constraint({"small": "y < 100"})
     files = files_in(folder)
     with pytest.raises(InputError, match="y < 100"):
@@ -218,12 +222,12 @@ def test_names_are_of_columns_in_any_letter_case_once(spark: Any, folder: str) -
         update(spark, folder, {"z": "1"})
 
 
-@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("mode", WriteMode)
 def test_a_file_of_which_rows_are_deleted_by_position_is_changed_again(
-    spark: Any, folder: str, mode: Mode
+    spark: Any, folder: str, mode: WriteMode
 ) -> None:
     """Such a file has the positions of its rows in another column of Spark's."""
-    delete(spark, folder, "x IN (1, 4)", mode=Mode.MERGE_ON_READ)
+    delete(spark, folder, "x IN (1, 4)", mode=WriteMode.MERGE_ON_READ)
     update(spark, folder, {"y": "-1"}, "x IN (2, 5)", mode=mode)
     delete(spark, folder, "x IN (0, 7)", mode=mode)
     assert rows_of(spark, folder) == {(2, -1), (3, 30), (5, -1), (6, 60), (8, 80)}

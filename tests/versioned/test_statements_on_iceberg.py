@@ -12,7 +12,7 @@ from pyiceberg.transforms import DayTransform, IdentityTransform
 from pyiceberg.types import LongType, NestedField, StringType, TimestamptzType
 
 from oracles.answers.frames import settings
-from pruning.dml import Mode, StatementConflict, delete, update
+from pruning.dml import StatementConflict, WriteMode, delete, update
 from pruning.dml.iceberg_targets import IcebergTarget
 from pruning.errors import InputError
 from pruning.metadata.iceberg.opening import open_iceberg_version
@@ -45,8 +45,8 @@ def files_in(folder: Path) -> set[str]:
     return {str(path) for path in folder.rglob("data/**/*") if path.is_file() and path.suffix != ".crc"}
 
 
-@pytest.mark.parametrize("mode", Mode)
-def test_statements_reach_files_of_several_layouts(spark: Any, tmp_path: Path, mode: Mode) -> None:
+@pytest.mark.parametrize("mode", WriteMode)
+def test_statements_reach_files_of_several_layouts(spark: Any, tmp_path: Path, mode: WriteMode) -> None:
     """A name is given to another column between two files."""
     table = create(tmp_path, pa.table({"x": [1, 2], "s": ["a", "b"]}))
     with table.update_schema() as change:
@@ -60,8 +60,8 @@ def test_statements_reach_files_of_several_layouts(spark: Any, tmp_path: Path, m
     assert rows_of(spark, table) == {(2, "b", 20), (4, "d", 40)}
 
 
-@pytest.mark.parametrize("mode", Mode)
-def test_a_required_column_is_never_null(spark: Any, tmp_path: Path, mode: Mode) -> None:
+@pytest.mark.parametrize("mode", WriteMode)
+def test_a_required_column_is_never_null(spark: Any, tmp_path: Path, mode: WriteMode) -> None:
     fields = (NestedField(1, "x", LongType(), required=True), FIELDS[1])
     table = create(tmp_path, pa.table({"x": [1, 2], "s": ["a", None]}), fields=fields)
     files = files_in(tmp_path)
@@ -73,8 +73,8 @@ def test_a_required_column_is_never_null(spark: Any, tmp_path: Path, mode: Mode)
     assert sorted(table.refresh().scan().to_arrow()["x"].to_pylist()) == [1, 7]
 
 
-@pytest.mark.parametrize("mode", Mode)
-def test_times_are_placed_in_the_partition_of_their_day(spark: Any, tmp_path: Path, mode: Mode) -> None:
+@pytest.mark.parametrize("mode", WriteMode)
+def test_times_are_placed_in_the_partition_of_their_day(spark: Any, tmp_path: Path, mode: WriteMode) -> None:
     """Of their day in UTC, wherever the session and this process are."""
     fields = (*FIELDS, NestedField(3, "t", TimestamptzType(), required=False))
     spec = PartitionSpec(
@@ -90,12 +90,12 @@ def test_times_are_placed_in_the_partition_of_their_day(spark: Any, tmp_path: Pa
         update(spark, table, {"t": f"timestamp_micros({evening_us})"}, "x = 2", mode=mode)
     partitions = {tuple(task.file.partition) for task in table.refresh().scan().plan_files()}
     assert partitions >= {(19_676, "c"), (19_675, "b")}
-    assert len(partitions) == (4 if mode is Mode.MERGE_ON_READ else 2)
+    assert len(partitions) == (4 if mode is WriteMode.MERGE_ON_READ else 2)
 
 
-@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("mode", WriteMode)
 def test_a_conflict_leaves_no_files(
-    spark: Any, tmp_path: Path, mode: Mode, monkeypatch: pytest.MonkeyPatch
+    spark: Any, tmp_path: Path, mode: WriteMode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another writer deletes a row of the same file, between the reading and the commit."""
     table = create(tmp_path, pa.table({"x": [1, 2, 3], "s": ["a", "b", "c"]}))

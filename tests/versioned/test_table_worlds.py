@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from table_world import FORMATS, STEPS, run_world
 
 from mutants.metadata.table_worlds import MUTANTS
-from pruning.dml import Mode
+from pruning.dml import WriteMode
 from pruning.errors import InputError
 
 
@@ -40,7 +40,7 @@ def test_a_table_always_has_the_rows_of_its_model(spark: Any, format_: str) -> N
 def test_two_thousand_steps_of_tables_keep_their_rows(spark: Any, format_: str) -> None:
     """TABLE-1 at length: 100 worlds of 10 steps, for each format."""
     tally = run_worlds(spark, format_, settings(max_examples=100), steps=10)
-    assert {f"{format_} {mode.value} removed rows" for mode in Mode} <= tally.keys()
+    assert {f"{format_} {mode.value} removed rows" for mode in WriteMode} <= tally.keys()
     assert tally["untouched files"]
     assert tally["files dropped unread"]
     assert tally[f"{format_} read by another reader"]

@@ -12,7 +12,7 @@ from pruning.errors import InputError
 from pruning.expressions.names import top_column
 from pruning.metadata.delta.commits import current_ms
 from pruning.metadata.delta.file_statistics import row_count_of, statistics_of_blocks, widened
-from pruning.metadata.delta.log_actions import AddedFile, RemovedFile, TableMetadata, TableProtocol
+from pruning.metadata.delta.log_actions import AddedFile, DeltaMetadata, RemovedFile, TableProtocol
 from pruning.metadata.delta.statistics_columns import column_ids, data_column_names, partition_names
 from pruning.metadata.delta.vector_files import read_vector, write_vectors
 from pruning.metadata.delta.writer_protocol import with_deletion_vectors
@@ -44,7 +44,7 @@ class FileChanges:
 
 
 def describe_file(
-    root: str, relative: str, metadata: TableMetadata, partition_values: Mapping[str, str | None]
+    root: str, relative: str, metadata: DeltaMetadata, partition_values: Mapping[str, str | None]
 ) -> AddedFile:
     """Return the action that adds a data file which has just been written, with statistics from its footer.
 
@@ -84,7 +84,7 @@ def describe_file(
     )
 
 
-def _check_field_ids(path: str, schema: pa.Schema, metadata: TableMetadata) -> None:
+def _check_field_ids(path: str, schema: pa.Schema, metadata: DeltaMetadata) -> None:
     """Refuse a file without the ids of its columns, if the table has its columns by ids."""
     for name, identity in column_ids(metadata).items():
         place = schema.get_field_index(name)
@@ -102,7 +102,7 @@ def delete_rows(
     root: str,
     rows: Sequence[tuple[AddedFile, BitMap]],
     protocol: TableProtocol,
-    metadata: TableMetadata,
+    metadata: DeltaMetadata,
     *,
     prefix: str = "",
     inline_bytes_max: int = 0,

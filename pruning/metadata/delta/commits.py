@@ -19,9 +19,9 @@ from pruning.metadata.delta.created_files import UncertainWrite, create_file, re
 from pruning.metadata.delta.file_keys import file_key
 from pruning.metadata.delta.log_actions import (
     AddedFile,
+    DeltaMetadata,
     LogEntry,
     RemovedFile,
-    TableMetadata,
     TableProtocol,
     TransactionId,
     entry_bytes,
@@ -89,7 +89,7 @@ class DeltaCommit:
     removed: tuple[RemovedFile, ...] = ()
     transactions: tuple[TransactionId, ...] = ()
     protocol: TableProtocol | None = None
-    metadata: TableMetadata | None = None
+    metadata: DeltaMetadata | None = None
     checked_conditions: frozenset[str] = frozenset()
     identity: str = field(default_factory=lambda: str(uuid.uuid4()))
 

@@ -19,7 +19,7 @@ from typing import TypeAlias
 from pruning.errors import InputError
 from pruning.metadata.delta.commits import DeltaCommit
 from pruning.metadata.delta.file_keys import file_key, may_share
-from pruning.metadata.delta.log_actions import AddedFile, LogEntry, TableMetadata, TableProtocol
+from pruning.metadata.delta.log_actions import AddedFile, DeltaMetadata, LogEntry, TableProtocol
 
 SERIALIZABLE, WRITE_SERIALIZABLE = "Serializable", "WriteSerializable"
 _ISOLATION = "delta.isolationLevel"
@@ -67,7 +67,7 @@ class TableReads:
 
     version: int
     protocol: TableProtocol
-    metadata: TableMetadata
+    metadata: DeltaMetadata
     whole_table: bool = True
     files: frozenset[str] = frozenset()
     may_match: MayMatch = every_file

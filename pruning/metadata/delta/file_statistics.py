@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 
 from pruning.errors import InputError
 from pruning.expressions.names import field_name
-from pruning.metadata.delta.log_actions import TableMetadata, json_text
+from pruning.metadata.delta.log_actions import DeltaMetadata, json_text
 from pruning.metadata.delta.statistics_columns import FileColumn, statistics_columns
 
 STRING_CHARACTERS = 32
@@ -48,7 +48,7 @@ class ColumnSummary:
     bounds: tuple[Bound, Bound] | None = None
 
 
-def statistics_of_blocks(metadata: TableMetadata, blocks: pa.Table) -> str:
+def statistics_of_blocks(metadata: DeltaMetadata, blocks: pa.Table) -> str:
     """Return the statistics of a file as JSON.
 
     Args:
@@ -68,7 +68,7 @@ def statistics_of_blocks(metadata: TableMetadata, blocks: pa.Table) -> str:
     return _statistics(metadata, row_count, summary)
 
 
-def statistics_of_rows(metadata: TableMetadata, rows: pa.Table) -> str:
+def statistics_of_rows(metadata: DeltaMetadata, rows: pa.Table) -> str:
     """Return the statistics of a file as JSON.
 
     Args:
@@ -128,7 +128,7 @@ def _parse(statistics: str | None) -> Mapping[str, Any]:
 
 
 def _statistics(
-    metadata: TableMetadata, row_count: int, summary: Callable[[FileColumn], ColumnSummary]
+    metadata: DeltaMetadata, row_count: int, summary: Callable[[FileColumn], ColumnSummary]
 ) -> str:
     """Return the statistics of a file from the summaries of its columns."""
     minima: dict[str, Any] = {}

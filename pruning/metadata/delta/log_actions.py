@@ -136,7 +136,7 @@ class TableProtocol:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class TableMetadata:
+class DeltaMetadata:
     """The action `metaData`.
 
     Attributes:
@@ -181,7 +181,7 @@ class LogEntry:
     removed: tuple[RemovedFile, ...] = ()
     transactions: tuple[TransactionId, ...] = ()
     protocol: TableProtocol | None = None
-    metadata: TableMetadata | None = None
+    metadata: DeltaMetadata | None = None
     commit_info: Fields = field(default_factory=dict)
 
 
@@ -301,8 +301,8 @@ def _transaction_from_json(fields: Fields) -> TransactionId:
     )
 
 
-def _metadata_from_json(fields: Fields) -> TableMetadata:
-    return TableMetadata(fields=fields)
+def _metadata_from_json(fields: Fields) -> DeltaMetadata:
+    return DeltaMetadata(fields=fields)
 
 
 def _vector(fields: Fields) -> VectorDescriptor | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pruning.metadata.delta.log_actions import TableMetadata
+from pruning.metadata.delta.log_actions import DeltaMetadata
 
 _COUNT, _NAMES = "delta.dataSkippingNumIndexedCols", "delta.dataSkippingStatsColumns"
 _COUNT_DEFAULT = 32
@@ -33,25 +33,25 @@ class FileColumn:
     is_ordered: bool
 
 
-def partition_names(metadata: TableMetadata) -> dict[str, str]:
+def partition_names(metadata: DeltaMetadata) -> dict[str, str]:
     """Return the names of the partition columns in the log, by their names in the table."""
     names = {field["name"]: _file_name(metadata, field) for field in metadata.schema["fields"]}
     return {column: names[column] for column in metadata.partition_columns}
 
 
-def data_column_names(metadata: TableMetadata) -> frozenset[str]:
+def data_column_names(metadata: DeltaMetadata) -> frozenset[str]:
     """Return the names in the data files of the top-level columns that are no partition columns."""
     return frozenset(_file_name(metadata, field) for field in _data_fields(metadata))
 
 
-def column_ids(metadata: TableMetadata) -> dict[str, int]:
+def column_ids(metadata: DeltaMetadata) -> dict[str, int]:
     """Return the ids that data files must have of their columns, by name; empty if the table has no ids."""
     if _mapping_mode(metadata) == "none":
         return {}
     return {_file_name(metadata, field): field["metadata"][_ID] for field in _data_fields(metadata)}
 
 
-def statistics_columns(metadata: TableMetadata) -> list[FileColumn]:
+def statistics_columns(metadata: DeltaMetadata) -> list[FileColumn]:
     """Return the columns that the table's properties ask statistics of, the first 32 by default."""
     columns = list(_leaves(metadata, _data_fields(metadata), (), ()))
     listed = metadata.properties.get(_NAMES)
@@ -67,13 +67,13 @@ def statistics_columns(metadata: TableMetadata) -> list[FileColumn]:
     return columns if count < 0 else columns[:count]
 
 
-def _data_fields(metadata: TableMetadata) -> list[Mapping[str, Any]]:
+def _data_fields(metadata: DeltaMetadata) -> list[Mapping[str, Any]]:
     partitions = set(metadata.partition_columns)
     return [field for field in metadata.schema["fields"] if field["name"] not in partitions]
 
 
 def _leaves(
-    metadata: TableMetadata, fields: Any, path: tuple[str, ...], names: tuple[str, ...]
+    metadata: DeltaMetadata, fields: Any, path: tuple[str, ...], names: tuple[str, ...]
 ) -> Iterator[FileColumn]:
     for field in fields:
         below, named = (*path, _file_name(metadata, field)), (*names, field["name"])
@@ -85,7 +85,7 @@ def _leaves(
             yield FileColumn(path=below, kind=kind, names=named, is_ordered=is_ordered)
 
 
-def _file_name(metadata: TableMetadata, field: Mapping[str, Any]) -> str:
+def _file_name(metadata: DeltaMetadata, field: Mapping[str, Any]) -> str:
     """Return the name of a field in the data files and the log."""
     name: str = field["name"]
     if _mapping_mode(metadata) == "none":
@@ -94,7 +94,7 @@ def _file_name(metadata: TableMetadata, field: Mapping[str, Any]) -> str:
     return physical
 
 
-def _mapping_mode(metadata: TableMetadata) -> str:
+def _mapping_mode(metadata: DeltaMetadata) -> str:
     return metadata.properties.get("delta.columnMapping.mode", "none")
 
 

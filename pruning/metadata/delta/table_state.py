@@ -17,8 +17,8 @@ from pruning.metadata.delta.created_files import read_whole
 from pruning.metadata.delta.file_keys import file_key
 from pruning.metadata.delta.log_actions import (
     AddedFile,
+    DeltaMetadata,
     LogEntry,
-    TableMetadata,
     TableProtocol,
     entry_of_actions,
 )
@@ -44,7 +44,7 @@ class TableState:
 
     version: int
     protocol: TableProtocol
-    metadata: TableMetadata
+    metadata: DeltaMetadata
     files: Mapping[str, AddedFile]
     applications: Mapping[str, int]
 
@@ -54,7 +54,7 @@ class _Replay:
     """What the log says up to an entry."""
 
     protocol: TableProtocol | None = None
-    metadata: TableMetadata | None = None
+    metadata: DeltaMetadata | None = None
     files: dict[str, AddedFile] = field(default_factory=dict)
     applications: dict[str, int] = field(default_factory=dict)
 

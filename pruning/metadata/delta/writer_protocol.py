@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from pruning.errors import InputError
-from pruning.metadata.delta.log_actions import TableMetadata, TableProtocol
+from pruning.metadata.delta.log_actions import DeltaMetadata, TableProtocol
 
 DELETION_VECTORS = "deletionVectors"
 IN_COMMIT_TIMESTAMPS = "delta.enableInCommitTimestamps"
@@ -57,7 +57,7 @@ class RowChange(enum.Flag):
 def check_writable(
     root: str,
     protocol: TableProtocol,
-    metadata: TableMetadata,
+    metadata: DeltaMetadata,
     change: RowChange,
     *,
     checked: frozenset[str] = frozenset(),
@@ -99,7 +99,7 @@ def check_writable(
         _check_new_rows(root, metadata, change, checked)
 
 
-def _check_new_rows(root: str, metadata: TableMetadata, change: RowChange, checked: frozenset[str]) -> None:
+def _check_new_rows(root: str, metadata: DeltaMetadata, change: RowChange, checked: frozenset[str]) -> None:
     """Refuse new rows whose values the table makes, or of which a condition was not checked."""
     for name, field in _all_fields(metadata.schema):
         properties = field.get("metadata") or {}
@@ -115,7 +115,7 @@ def _check_new_rows(root: str, metadata: TableMetadata, change: RowChange, check
         )
 
 
-def row_conditions(root: str, metadata: TableMetadata) -> tuple[str, ...]:
+def row_conditions(root: str, metadata: DeltaMetadata) -> tuple[str, ...]:
     """Return the conditions, in Spark SQL, that must be true of each new row of a table.
 
     Raises:
@@ -185,7 +185,7 @@ def _name(path: tuple[str, ...]) -> str:
 
 
 def with_deletion_vectors(
-    root: str, protocol: TableProtocol, metadata: TableMetadata
+    root: str, protocol: TableProtocol, metadata: DeltaMetadata
 ) -> TableProtocol | None:
     """Return the protocol that a commit of deletion vectors must set; None if the table has such a one.
 
@@ -214,7 +214,7 @@ def has_deletion_vectors(protocol: TableProtocol) -> bool:
     return all(features is not None and DELETION_VECTORS in features for features in lists)
 
 
-def has_commit_times(metadata: TableMetadata) -> bool:
+def has_commit_times(metadata: DeltaMetadata) -> bool:
     """Tell whether each version of a table must have its time in the log."""
     return _is_true(metadata, IN_COMMIT_TIMESTAMPS)
 
@@ -228,5 +228,5 @@ def _implied(
     return frozenset().union(*(names for first, names in versions.items() if first <= version))
 
 
-def _is_true(metadata: TableMetadata, name: str) -> bool:
+def _is_true(metadata: DeltaMetadata, name: str) -> bool:
     return metadata.properties.get(name, "false").strip().lower() == "true"

@@ -40,7 +40,7 @@ from pruning.metadata.delta.commits import (
 from pruning.metadata.delta.committing import commit_changes
 from pruning.metadata.delta.conflicts import CommitConflict, TableReads, no_file
 from pruning.metadata.delta.created_files import create_file, root_of
-from pruning.metadata.delta.log_actions import AddedFile, TableMetadata, TransactionId
+from pruning.metadata.delta.log_actions import AddedFile, DeltaMetadata, TransactionId
 from pruning.metadata.delta.table_state import read_state
 from pruning.metadata.delta.writer_protocol import RowChange
 from tools.counting_stores import s3_store
@@ -327,7 +327,7 @@ def test_each_version_of_a_table_that_keeps_times_is_later(tmp_path: Path) -> No
         commit_changes(table.root, append(table, f"{version}"), table.reads())
         first = json.loads(Path(entry_path(table.root, version)).read_text().splitlines()[0])
         assert first["commitInfo"]["inCommitTimestamp"] == future_ms + version
-    without = TableMetadata(fields={**table.state.metadata.fields, "configuration": {}})
+    without = DeltaMetadata(fields={**table.state.metadata.fields, "configuration": {}})
     commit = replace(append(table, "b"), metadata=without)
     with pytest.raises(InputError, match="enableInCommitTimestamps is not changed here"):
         commit_changes(table.root, commit, table.reads())

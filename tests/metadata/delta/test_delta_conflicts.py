@@ -22,8 +22,8 @@ from pruning.metadata.delta.conflicts import (
 from pruning.metadata.delta.deletion_vectors import VectorDescriptor
 from pruning.metadata.delta.log_actions import (
     AddedFile,
+    DeltaMetadata,
     LogEntry,
-    TableMetadata,
     TableProtocol,
     TransactionId,
 )
@@ -46,8 +46,8 @@ def file(path: str, vector: VectorDescriptor | None = None) -> AddedFile:
     )
 
 
-def metadata(isolation: str) -> TableMetadata:
-    return TableMetadata(fields={"configuration": {"delta.isolationLevel": isolation}})
+def metadata(isolation: str) -> DeltaMetadata:
+    return DeltaMetadata(fields={"configuration": {"delta.isolationLevel": isolation}})
 
 
 def is_in_first_partition(added: Sequence[AddedFile]) -> bool:
@@ -177,7 +177,7 @@ def test_only_an_append_that_read_nothing_is_blind() -> None:
 def test_an_isolation_level_that_is_none_is_refused() -> None:
     """Its name may be in any letter case."""
     assert reads_of("serializable", {}).isolation == SERIALIZABLE
-    assert TableReads(version=1, protocol=PROTOCOL, metadata=TableMetadata(fields={})).isolation == (
+    assert TableReads(version=1, protocol=PROTOCOL, metadata=DeltaMetadata(fields={})).isolation == (
         WRITE_SERIALIZABLE
     )
     with pytest.raises(InputError, match="is 'Snapshot', which is no isolation level of Delta"):

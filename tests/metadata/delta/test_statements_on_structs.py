@@ -9,7 +9,7 @@ import pytest
 from delta_logs import WrittenLog, add, column, metadata, protocol, struct_of
 from version_rows import live_rows
 
-from pruning.dml import Mode, update
+from pruning.dml import WriteMode, update
 from pruning.metadata.delta.opening import open_delta_version
 
 
@@ -17,10 +17,10 @@ def _field(name: str, type_: pa.DataType, identity: int) -> pa.Field:
     return pa.field(name, type_, metadata={"PARQUET:field_id": str(identity)})
 
 
-@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("mode", WriteMode)
 @pytest.mark.parametrize("mapping", ["id", "name"])
 def test_fields_of_structs_keep_their_names_and_ids_in_files(
-    spark: Any, tmp_path: Path, mode: Mode, mapping: str
+    spark: Any, tmp_path: Path, mode: WriteMode, mapping: str
 ) -> None:
     inner = pa.struct([_field("c3", pa.int64(), 3)])
     schema = pa.schema([_field("c1", pa.int64(), 1), _field("c2", inner, 2)])

@@ -31,7 +31,7 @@ from pruning.metadata.delta.file_statistics import (
     statistics_of_blocks,
     statistics_of_rows,
 )
-from pruning.metadata.delta.log_actions import TableMetadata
+from pruning.metadata.delta.log_actions import DeltaMetadata
 from pruning.metadata.delta.statistics_columns import statistics_columns
 from pruning.metadata.delta.writer_protocol import RowChange
 from pruning.metadata.table.blocks import unite
@@ -64,11 +64,11 @@ TYPES: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
 BOUNDED = [kind for kind in TYPES if kind not in ("boolean", "binary")]
 
 
-def metadata_of(fields: dict[str, Any], **properties: str) -> TableMetadata:
+def metadata_of(fields: dict[str, Any], **properties: str) -> DeltaMetadata:
     """Return the metadata of a table with columns of these types."""
     listed = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in fields.items()]
     schema = {"type": "struct", "fields": listed}
-    return TableMetadata(fields={"schemaString": json.dumps(schema), "configuration": properties})
+    return DeltaMetadata(fields={"schemaString": json.dumps(schema), "configuration": properties})
 
 
 def bound_value(kind: str, value: Any) -> Any:
@@ -105,7 +105,7 @@ def check_statistics(kind: str, values: list[Any], statistics: str) -> bool:
     return True
 
 
-def footer_statistics(metadata: TableMetadata, path: Path, rows: pa.Table) -> str:
+def footer_statistics(metadata: DeltaMetadata, path: Path, rows: pa.Table) -> str:
     """Return the statistics from the footer of a file that is written with two rows in a row group."""
     pq.write_table(rows, path, row_group_size=2)
     return statistics_of_blocks(metadata, unite(read_footers([str(path)]).shards, [str(path)]))
@@ -190,7 +190,7 @@ def test_columns_of_mapped_tables_have_the_names_of_the_files(tmp_path: Path) ->
     """And a new file must have their ids."""
     field = {"name": "a", "type": "long", "nullable": True}
     field["metadata"] = {"delta.columnMapping.id": 7, "delta.columnMapping.physicalName": "col-1"}
-    metadata = TableMetadata(
+    metadata = DeltaMetadata(
         fields={
             "schemaString": json.dumps({"type": "struct", "fields": [field, {**field, "name": "p"}]}),
             "configuration": {"delta.columnMapping.mode": "name"},

@@ -8,15 +8,15 @@ import pytest
 # The package is in the extra `delta`.
 pytest.importorskip("pyroaring")
 from pruning.errors import InputError
-from pruning.metadata.delta.log_actions import TableMetadata, TableProtocol
+from pruning.metadata.delta.log_actions import DeltaMetadata, TableProtocol
 from pruning.metadata.delta.writer_protocol import RowChange, check_writable, row_conditions
 
 LEGACY = TableProtocol(reader_version=1, writer_version=2)
 CHANGES = (RowChange.NONE, RowChange.DELETE, RowChange.UPDATE, RowChange.INSERT)
 
 
-def metadata_of(*fields: dict[str, Any], **properties: str) -> TableMetadata:
-    return TableMetadata(
+def metadata_of(*fields: dict[str, Any], **properties: str) -> DeltaMetadata:
+    return DeltaMetadata(
         fields={
             "schemaString": json.dumps({"type": "struct", "fields": list(fields)}),
             "configuration": {
@@ -30,7 +30,7 @@ def field(name: str = "x", kind: Any = "long", *, nullable: bool = True, **prope
     return {"name": name, "type": kind, "nullable": nullable, "metadata": properties}
 
 
-def refused(metadata: TableMetadata, protocol: TableProtocol = LEGACY, **options: Any) -> str:
+def refused(metadata: DeltaMetadata, protocol: TableProtocol = LEGACY, **options: Any) -> str:
     """Return the first letters of the changes that are refused, each with one sentence."""
     letters, sentences = "", []
     for change in CHANGES:
@@ -61,7 +61,7 @@ def refused(metadata: TableMetadata, protocol: TableProtocol = LEGACY, **options
         (metadata_of(field(kind="variant")), "NDUI"),
     ],
 )
-def test_changes_are_refused_by_properties_and_schema(metadata: TableMetadata, letters: str) -> None:
+def test_changes_are_refused_by_properties_and_schema(metadata: DeltaMetadata, letters: str) -> None:
     """N, D, U and I stand for no change of rows, DELETE, UPDATE and INSERT."""
     assert refused(metadata) == letters
 

@@ -7,7 +7,7 @@ import pytest
 from handmade_tables import HandmadeTable, column
 from version_rows import live_rows
 
-from pruning.dml import Mode, delete, update
+from pruning.dml import WriteMode, delete, update
 from pruning.metadata.iceberg.opening import open_iceberg_version
 
 # What writers need of metadata beside what readers do.
@@ -31,8 +31,10 @@ def write_table(folder: Path) -> str:
     return str(folder)
 
 
-@pytest.mark.parametrize("mode", Mode)
-def test_rows_that_were_deleted_by_their_values_stay_deleted(spark: Any, tmp_path: Path, mode: Mode) -> None:
+@pytest.mark.parametrize("mode", WriteMode)
+def test_rows_that_were_deleted_by_their_values_stay_deleted(
+    spark: Any, tmp_path: Path, mode: WriteMode
+) -> None:
     """A file that is rewritten is younger than the deletes, so that they reach none of its rows."""
     folder = write_table(tmp_path / "t")
     update(spark, folder, {"s": "'b'"}, "id IN (0, 1, 4)", mode=mode)
@@ -41,9 +43,9 @@ def test_rows_that_were_deleted_by_their_values_stay_deleted(spark: Any, tmp_pat
     assert rows == {(0, "b"), (2, "a"), (5, "a")}
 
 
-@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("mode", WriteMode)
 def test_an_id_that_was_deleted_by_its_value_can_be_given_again(
-    spark: Any, tmp_path: Path, mode: Mode
+    spark: Any, tmp_path: Path, mode: WriteMode
 ) -> None:
     folder = write_table(tmp_path / "t")
     update(spark, folder, {"id": "1"}, "id = 0", mode=mode)

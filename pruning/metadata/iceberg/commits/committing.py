@@ -28,7 +28,7 @@ from pruning.metadata.iceberg.commits.added_files import added_data_file
 from pruning.metadata.iceberg.commits.changes import CommittedChange, TableChange
 from pruning.metadata.iceberg.commits.conflicts import SnapshotConflict, check_conflicts, snapshots_since
 from pruning.metadata.iceberg.commits.manifests import SnapshotWriter, delete_files
-from pruning.metadata.iceberg.commits.new_snapshots import SnapshotFiles, check_properties, write_snapshot
+from pruning.metadata.iceberg.commits.new_snapshots import CommitFiles, check_properties, write_snapshot
 from pruning.metadata.iceberg.commits.position_files import sorted_positions, write_position_file
 from pruning.metadata.iceberg.commits.refusals import check_address, check_writable
 from pruning.metadata.iceberg.commits.snapshot_files import Manifests
@@ -206,7 +206,7 @@ class _Commit:
 
     def _try(self, files: _WrittenFiles, gone: frozenset[str]) -> CommittedChange | None:
         """Try to commit once; None if another writer was faster."""
-        changes = SnapshotFiles(
+        changes = CommitFiles(
             added_data=files.data,
             added_deletes=[entry for path, entry in files.deletes.items() if path not in gone],
             removed=self._change.removed_files - gone,

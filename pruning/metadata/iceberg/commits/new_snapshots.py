@@ -24,7 +24,7 @@ _COUNTED = ("operation", "added-", "changed-", "deleted-", "partition", "removed
 
 
 @dataclass(frozen=True, kw_only=True)
-class SnapshotFiles:
+class CommitFiles:
     """The files that a snapshot adds and removes.
 
     Attributes:
@@ -48,7 +48,7 @@ class SnapshotFiles:
 
 
 def write_snapshot(
-    table: Any, manifests: Manifests, writer: SnapshotWriter, snapshot_id: int, changes: SnapshotFiles
+    table: Any, manifests: Manifests, writer: SnapshotWriter, snapshot_id: int, changes: CommitFiles
 ) -> Any:
     """Write the manifests of a snapshot that follows the table's current one, and return it."""
     metadata = table.metadata
@@ -102,7 +102,7 @@ def _leaves(data_file: Any, content: Any, removed: frozenset[str]) -> bool:
     return names_only(data_file, removed)
 
 
-def _summary(metadata: Any, parent: Any | None, removed: Iterable[Any], changes: SnapshotFiles) -> Any:
+def _summary(metadata: Any, parent: Any | None, removed: Iterable[Any], changes: CommitFiles) -> Any:
     limit = int(metadata.properties.get("write.summary.partition-limit", 0))
     collector = SnapshotSummaryCollector(partition_summary_limit=limit)
     specs = metadata.specs()
