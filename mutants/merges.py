@@ -31,7 +31,7 @@ def _insert_all(self: merged_rows.MergedRows, when: When) -> DataFrame:
 
 
 def _positions_without_count(self: merge_running.MergeRun) -> dict[int, BitMap]:
-    return matching_positions(self._changed, column(PLACE).isNotNull())
+    return matching_positions(self._changed_rows, column(PLACE).isNotNull())
 
 
 _FIRST, _SCOPE = merged_rows._first_clause, merged_rows.MergedRows._scope

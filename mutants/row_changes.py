@@ -46,7 +46,7 @@ def _place_alone(objects: Any, place: Any) -> str:
 
 
 DELTA_MUTANTS: Mapping[str, Replacement] = {
-    "vectors forgotten": Replacement(of_delta, "_deleted", _no_row),
+    "vectors forgotten": Replacement(of_delta, "_deleted_rows", _no_row),
 }
 ICEBERG_MUTANTS: Mapping[str, Replacement] = {
     "deleted rows counted as removed": Replacement(of_iceberg._LiveRows, "rows", _every_row),

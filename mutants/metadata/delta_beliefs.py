@@ -74,7 +74,7 @@ def _constant_of_no_row(values: Any, field: DeltaField, counts: RowCounts, struc
 
 
 MUTANTS: Mapping[str, Replacement] = {
-    "a cut upper bound is a whole text": Replacement(bounds, "_raised", _unchanged),
+    "a cut upper bound is a whole text": Replacement(bounds, "_text_above", _unchanged),
     "replaced bytes are characters in a lower bound": Replacement(bounds, "_lowest_texts", _unchanged),
     "a highest time has no microseconds": Replacement(bounds, "_highest_times", _unchanged),
     "a lowest time is rounded down": Replacement(bounds, "_lowest_times", _unchanged),

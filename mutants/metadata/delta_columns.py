@@ -30,6 +30,6 @@ def _empty_is_a_text(values: list[object], type_: Type) -> Any:
 MUTANTS: Mapping[str, Replacement] = {
     "names in arrays are not mapped": Replacement(columns, "_type", _structs_alone),
     "ids are not looked at": Replacement(opening, "check_names", _pass_over),
-    "names differ in their case": Replacement(field_ids, "_folded", _in_its_case),
+    "names differ in their case": Replacement(field_ids, "_lower_case", _in_its_case),
     "an empty partition value is a text": Replacement(partition_values, "_array", _empty_is_a_text),
 }

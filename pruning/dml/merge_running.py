@@ -61,7 +61,7 @@ class MergeRun:
         return commit_rows(self.spark, self.target, Statement.MERGE, self.plan, self._change)
 
     @cached_property
-    def _changed(self) -> DataFrame:
+    def _changed_rows(self) -> DataFrame:
         """The changed and inserted rows, with what they are, evaluated once.
 
         Their places, their partitions and their values must be of one run, since an expression such as
@@ -98,8 +98,8 @@ class MergeRun:
             InputError: several rows of the source would change one row.
         """
         is_changed = column(PLACE).isNotNull()
-        positions = matching_positions(self._changed, is_changed)
-        several = self._changed.where(is_changed).count() - sum(map(len, positions.values()))
+        positions = matching_positions(self._changed_rows, is_changed)
+        several = self._changed_rows.where(is_changed).count() - sum(map(len, positions.values()))
         matched = [clause for clause in self.clauses if clause.when is When.MATCHED]
         # A row can be deleted by several rows of the source, if no other of them could do anything else.
         deletes_all = [clause.then is Then.DELETE and clause.condition is None for clause in matched] == [
@@ -154,7 +154,7 @@ class MergeRun:
     def _with_clause(self, is_chosen: Sequence[bool]) -> DataFrame:
         """Return the rows that some clauses have made."""
         numbers = [number for number, chosen in enumerate(is_chosen) if chosen]
-        return self._changed.where(column(CLAUSE).isin(numbers) if numbers else lit(False))
+        return self._changed_rows.where(column(CLAUSE).isin(numbers) if numbers else lit(False))
 
     def _is_moving(self, clause: WhenClause) -> bool:
         """Tell whether the values that a clause gives decide the partitions of its rows."""
@@ -181,6 +181,8 @@ class MergeRun:
     def _remaining_rows(self, places: Sequence[int]) -> DataFrame:
         """Return the rows of files that no clause changes."""
         rows = rows_at(self.spark, self.target.version, places)
-        leaving = self._changed.select(column(PLACE), column(POSITION)).toDF("`place left", "`position left")
+        leaving = self._changed_rows.select(column(PLACE), column(POSITION)).toDF(
+            "`place left", "`position left"
+        )
         is_leaving = (column(PLACE) == column("`place left")) & (column(POSITION) == column("`position left"))
         return rows.join(leaving, is_leaving, "left_anti")

@@ -112,7 +112,7 @@ class StatementRun:
             emptied |= {place for place, rows in positions.items() if len(rows) == row_counts[place]}
         copied = sorted(counts.keys() - emptied)
         marked = sorted(positions.keys() - emptied)
-        written, partitions = self._written(copied, marked, directory)
+        written, partitions = self._write_files(copied, marked, directory)
         is_update = self.statement is Statement.UPDATE
         of_copied = [counts[place] for place in copied]
         expected = sum(live if is_update else live - matching for matching, live in of_copied)
@@ -153,7 +153,7 @@ class StatementRun:
             return {}
         return matching_counts(rows_at(self.spark, self.target.version, places), self._condition)
 
-    def _written(
+    def _write_files(
         self, copied: Sequence[int], marked: Sequence[int], directory: str
     ) -> tuple[list[WrittenFile], dict[int, int | Mapping[str, Any]]]:
         """Write the new files of a statement, and return them and the partitions of their groups.

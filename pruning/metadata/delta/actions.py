@@ -138,7 +138,7 @@ def _checkpoint_files(file: pq.ParquetFile) -> FileActions | None:
     is_file = add.is_valid()
     add = add.filter(is_file)
     columns = {
-        name: _typed(field_of(add, name), type_) if name in wanted else pa.nulls(len(add), type_)
+        name: _cast_column(field_of(add, name), type_) if name in wanted else pa.nulls(len(add), type_)
         for name, type_ in _FILE_FIELDS.items()
     }
     table = pa.table([*columns.values(), pa.repeat(True, len(add))], schema=FILE_ACTIONS)
@@ -162,7 +162,7 @@ def _with_resolved_paths(log: DeltaLog, batch: FileActions) -> FileActions:
     return FileActions(batch.table.set_column(place, FILE_ACTIONS.field("path"), plain), batch.parsed)
 
 
-def _typed(array: pa.Array, type_: pa.DataType) -> pa.Array:
+def _cast_column(array: pa.Array, type_: pa.DataType) -> pa.Array:
     """Return a column of a checkpoint in the type of `FILE_ACTIONS`."""
     if not pa.types.is_struct(type_):
         return array.cast(type_)

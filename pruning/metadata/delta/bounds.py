@@ -54,7 +54,7 @@ def believed_bounds(statistics: FieldStatistics, field: DeltaField) -> tuple[pa.
     if field.type.kind is Kind.STRING:
         lower, upper = _lowest_texts(lower), _highest_texts(upper)  # (4)
     if field.type in SHIFTS:
-        lower, upper = _unshifted(lower, upper, field)  # (5)
+        lower, upper = _bounds_in_either_calendar(lower, upper, field)  # (5)
     return lower, upper
 
 
@@ -85,7 +85,7 @@ def _lowest_texts(texts: pa.Array) -> pa.Array:
     Proof     It ends before the first character that may stand for other bytes, and a prefix of a text is at
               most the text.
     """
-    return _changed(texts, _has_stand_in(texts), _plain_prefix)
+    return _replace_texts(texts, _has_stand_in(texts), _plain_prefix)
 
 
 def _highest_texts(texts: pa.Array) -> pa.Array:
@@ -100,7 +100,7 @@ def _highest_texts(texts: pa.Array) -> pa.Array:
               or a text that was cut were taken as a whole one.
     """
     may_be_cut = true_lanes(pc.greater_equal(pc.utf8_length(texts), _CUT_LENGTH))
-    return _changed(texts, _has_stand_in(texts) | may_be_cut, _raised)
+    return _replace_texts(texts, _has_stand_in(texts) | may_be_cut, _text_above)
 
 
 def _has_stand_in(texts: pa.Array) -> Mask:
@@ -111,7 +111,7 @@ def _plain_prefix(text: str) -> str:
     return text[: min((place for place in map(text.find, _STAND_INS) if place >= 0), default=len(text))]
 
 
-def _raised(text: str) -> str | None:
+def _text_above(text: str) -> str | None:
     """Return a text above all that begin with the plain prefix of a text; None if none is at hand."""
     # Java writes a question mark for half of a pair of characters that was cut.
     prefix = _plain_prefix(text).rstrip("?")  # (1)
@@ -122,7 +122,7 @@ def _raised(text: str) -> str | None:
         return None
 
 
-def _changed(texts: pa.Array, mask: Mask, change: Callable[[str], str | None]) -> pa.Array:
+def _replace_texts(texts: pa.Array, mask: Mask, change: Callable[[str], str | None]) -> pa.Array:
     """Return texts that are changed where the mask is true."""
     if not mask.any():
         return texts
@@ -130,7 +130,9 @@ def _changed(texts: pa.Array, mask: Mask, change: Callable[[str], str | None]) -
     return pc.replace_with_mask(texts, pa.array(mask), pa.array(changed, texts.type))
 
 
-def _unshifted(lower: pa.Array, upper: pa.Array, field: DeltaField) -> tuple[pa.Array, pa.Array]:
+def _bounds_in_either_calendar(
+    lower: pa.Array, upper: pa.Array, field: DeltaField
+) -> tuple[pa.Array, pa.Array]:
     """Return bounds of dates or times that hold although Spark may read old ones by another calendar."""
     first_unshifted, reach = SHIFTS[field.type]
     stored = pa.int32() if field.type.kind is Kind.DATE else pa.int64()

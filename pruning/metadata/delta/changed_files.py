@@ -11,7 +11,7 @@ from pyroaring import BitMap
 from pruning.errors import InputError
 from pruning.expressions.names import top_column
 from pruning.metadata.delta.commits import current_ms
-from pruning.metadata.delta.file_statistics import row_count_of, statistics_of_blocks, widened
+from pruning.metadata.delta.file_statistics import row_count_of, statistics_of_blocks, widen_statistics
 from pruning.metadata.delta.log_actions import AddedFile, DeltaMetadata, RemovedFile, TableProtocol
 from pruning.metadata.delta.statistics_columns import column_ids, data_column_names, partition_names
 from pruning.metadata.delta.vector_files import read_vector, write_vectors
@@ -144,7 +144,7 @@ def delete_rows(
         if len(after) < row_count:
             positions[file.path] = after
             remaining[file.path] = replace(
-                file, data_change=True, statistics=widened(file.statistics or "", len(before))
+                file, data_change=True, statistics=widen_statistics(file.statistics or "", len(before))
             )
     vectors = write_vectors(root, positions, prefix=prefix, inline_bytes_max=inline_bytes_max)
     return FileChanges(

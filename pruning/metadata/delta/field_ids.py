@@ -32,12 +32,12 @@ def check_names(files: Sequence[str], ids: Mapping[Path, int]) -> None:
     """
     paths = {id_: path for path, id_ in ids.items()}
     # Spark finds columns by names in any case.
-    ids_by_name = {_folded(path): id_ for path, id_ in ids.items()}
+    ids_by_name = {_lower_case(path): id_ for path, id_ in ids.items()}
 
     def check(file: str) -> None:
         for path, id_ in _columns(file):
             if (id_ is not None and paths.get(id_, path) != path) or ids_by_name.get(
-                _folded(path), id_
+                _lower_case(path), id_
             ) != id_:  # (1), (2)
                 raise InputError(
                     f"{file}: has the column {'.'.join(path)} under the id {id_}, and the table's log has "
@@ -48,7 +48,7 @@ def check_names(files: Sequence[str], ids: Mapping[Path, int]) -> None:
         list(readers.map(check, files))
 
 
-def _folded(path: Path) -> Path:
+def _lower_case(path: Path) -> Path:
     return tuple(name.lower() for name in path)
 
 

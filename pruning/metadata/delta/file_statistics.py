@@ -91,7 +91,7 @@ def row_count_of(statistics: str | None) -> int | None:
     return count if type(count) is int and count >= 0 else None
 
 
-def widened(statistics: str, deleted_before: int) -> str:
+def widen_statistics(statistics: str, deleted_before: int) -> str:
     """Return the statistics of a file of which more rows are deleted: bounds stay, but may be of no row.
 
     A column of NULL alone keeps that, told by a count of all rows; with other counts, readers are told that

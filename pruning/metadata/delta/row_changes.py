@@ -74,7 +74,7 @@ def _commit(root: str, entry: LogEntry, paths: _Paths, row_count_of: RowCountOf)
     lost: dict[str, BitMap] = {}
     for name, vector in removed.items():
         if name in added:
-            lost[name] = _deleted(root, added[name]) - _deleted(root, vector)
+            lost[name] = _deleted_rows(root, added[name]) - _deleted_rows(root, vector)
         else:
             lost[name] = _rows(root, name, vector, entry.version - 1, row_count_of)
     properties: Mapping[str, Any] = entry.commit_info.get(_PROPERTIES) or {}
@@ -96,8 +96,8 @@ def _rows(
     root: str, name: str, vector: VectorDescriptor | None, version: int, row_count_of: RowCountOf
 ) -> BitMap:
     """Return the positions of the rows of a file that its deletion vector leaves."""
-    return BitMap(range(row_count_of(version, name))) - _deleted(root, vector)
+    return BitMap(range(row_count_of(version, name))) - _deleted_rows(root, vector)
 
 
-def _deleted(root: str, vector: VectorDescriptor | None) -> BitMap:
+def _deleted_rows(root: str, vector: VectorDescriptor | None) -> BitMap:
     return BitMap() if vector is None else read_vector(root, vector)

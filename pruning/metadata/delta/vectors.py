@@ -83,10 +83,10 @@ class DeletionVectors:
             by_file[self._file_of(vector)].append(vector)
         bitmaps: dict[int, BitMap] = {}
         for file, vectors in by_file.items():
-            contents = self._inline(vectors) if file is None else _stored(file, vectors)
+            contents = self._inline(vectors) if file is None else _vectors_in(file, vectors)
             for vector, content in zip(vectors, contents, strict=True):
                 source = file or self.paths[vector.place]
-                bitmaps[vector.place] = _checked(content, vector.cardinality, source)
+                bitmaps[vector.place] = _checked_positions(content, vector.cardinality, source)
         return [bitmaps.get(place, BitMap()) for place in places]
 
     def _vectors(self, places: Sequence[int]) -> Iterator[_Vector]:
@@ -143,7 +143,7 @@ class DeletionVectors:
             yield content[: vector.size]
 
 
-def _stored(file: str, vectors: Sequence[_Vector]) -> Iterator[bytes]:
+def _vectors_in(file: str, vectors: Sequence[_Vector]) -> Iterator[bytes]:
     """Yield the vectors in a file."""
     try:
         system, path = locate(file if file.startswith("/") else to_uri(file))
@@ -173,7 +173,7 @@ def _content(file: str, stored: bytes, vector: _Vector) -> bytes:
     return content
 
 
-def _checked(content: bytes, cardinality: int, source: str) -> BitMap:
+def _checked_positions(content: bytes, cardinality: int, source: str) -> BitMap:
     """Return the positions in a vector, of which the log has the number."""
     try:
         bitmap = _bitmap(content)
@@ -198,13 +198,13 @@ def _bitmap(content: bytes) -> BitMap:
     (little,), (big,) = struct.unpack("<I", content[:4]), struct.unpack(">I", content[:4])
     if little == _PORTABLE:
         bitmap = BitMap64.deserialize(content[4:])
-        return _narrowed(bitmap, content)
+        return _small_bitmap(bitmap, content)
     if _NATIVE in (little, big):
         return _native(content, "<" if little == _NATIVE else ">")
     raise ValueError("it begins with no number of a form")
 
 
-def _narrowed(bitmap: BitMap64, content: bytes) -> BitMap:
+def _small_bitmap(bitmap: BitMap64, content: bytes) -> BitMap:
     if not bitmap:
         return BitMap()
     if bitmap.max() >= _POSITIONS_END:

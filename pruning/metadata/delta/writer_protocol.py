@@ -128,11 +128,11 @@ def row_conditions(root: str, metadata: DeltaMetadata) -> tuple[str, ...]:
             conditions.append(json.loads(properties[_INVARIANT])["expression"]["expression"])
         if _GENERATED in properties:
             conditions.append(f"{name} <=> ({properties[_GENERATED]})")
-    conditions += _required(root, metadata.schema, ())
+    conditions += _conditions_of_required(root, metadata.schema, ())
     return tuple(dict.fromkeys(conditions))
 
 
-def _required(root: str, struct: Mapping[str, Any], parents: tuple[str, ...]) -> Iterator[str]:
+def _conditions_of_required(root: str, struct: Mapping[str, Any], parents: tuple[str, ...]) -> Iterator[str]:
     """Yield the conditions that values are not NULL, of a struct's fields."""
     for field in struct["fields"]:
         path = (*parents, field["name"])
@@ -142,7 +142,7 @@ def _required(root: str, struct: Mapping[str, Any], parents: tuple[str, ...]) ->
         kind = field["type"]
         if isinstance(kind, Mapping):
             if kind["type"] == "struct":
-                yield from _required(root, kind, path)
+                yield from _conditions_of_required(root, kind, path)
             elif _has_required(kind):
                 raise InputError(
                     f"{root}: column {_name(path)} forbids NULL inside arrays or maps, which cannot be "
@@ -196,8 +196,8 @@ def with_deletion_vectors(
         raise InputError(f"{root}: its property {_ENABLE_VECTORS} is not true; rewrite the files instead")
     if has_deletion_vectors(protocol):
         return None
-    reader = _implied(protocol.reader_features, protocol.reader_version, _READER_VERSIONS)
-    writer = _implied(protocol.writer_features, protocol.writer_version, _WRITER_VERSIONS)
+    reader = _all_features(protocol.reader_features, protocol.reader_version, _READER_VERSIONS)
+    writer = _all_features(protocol.writer_features, protocol.writer_version, _WRITER_VERSIONS)
     return replace(
         protocol,
         reader_version=_READER_MAX,
@@ -219,7 +219,7 @@ def has_commit_times(metadata: DeltaMetadata) -> bool:
     return _is_true(metadata, IN_COMMIT_TIMESTAMPS)
 
 
-def _implied(
+def _all_features(
     features: frozenset[str] | None, version: int, versions: Mapping[int, frozenset[str]]
 ) -> frozenset[str]:
     """Return the listed features; without a list, those that came with the version and earlier ones."""

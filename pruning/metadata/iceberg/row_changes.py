@@ -89,9 +89,9 @@ class _LiveRows:
 
     def rows(self, file: str) -> BitMap:
         """Return the positions of the rows of a file that are not deleted."""
-        return BitMap(range(self._row_count_of(self.snapshot_id, file))) - self.deleted(file)
+        return BitMap(range(self._row_count_of(self.snapshot_id, file))) - self.deleted_positions(file)
 
-    def deleted(self, file: str) -> BitMap:
+    def deleted_positions(self, file: str) -> BitMap:
         """Return the positions of the deleted rows of a file."""
         (rows,) = self._deleted.positions([self.places[file]])
         return rows

@@ -39,7 +39,7 @@ def layout_blocks(
             blocks = _with_partition_values(
                 blocks, version.files.partition_values[name], places, name, types[name]
             )
-    return with_columns_read(_narrowed(blocks, types), names)
+    return with_columns_read(_with_narrower_bounds(blocks, types), names)
 
 
 def _with_partition_values(
@@ -67,7 +67,7 @@ def _values(values: pa.ChunkedArray) -> list[Value | None]:
     return result
 
 
-def _narrowed(blocks: pa.Table, types: Mapping[str, Type]) -> pa.Table:
+def _with_narrower_bounds(blocks: pa.Table, types: Mapping[str, Type]) -> pa.Table:
     """Return block metadata whose bounds have the types as which Spark reads the files, if they are narrower.
 
     Claim     The bounds that are returned bound the values that are read.

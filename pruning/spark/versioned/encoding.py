@@ -51,10 +51,10 @@ def _encodable(distinct: pa.Array) -> list[bytes]:
         distinct = distinct.cast(pa.timestamp("us", type_.tz)).cast(pa.int64())
     elif pa.types.is_date32(type_):
         distinct = distinct.cast(pa.int32())
-    return [_encoded(value) for value in distinct.to_pylist()]
+    return [_bytes_of(value) for value in distinct.to_pylist()]
 
 
-def _encoded(value: Any) -> bytes:
+def _bytes_of(value: Any) -> bytes:
     match value:
         case bytes():
             return value
@@ -63,13 +63,13 @@ def _encoded(value: Any) -> bytes:
         case float():
             return _DOUBLE.pack(value)
         case Decimal():
-            unscaled = _unscaled(value)
+            unscaled = _unscaled_digits(value)
             return unscaled.to_bytes(unscaled.bit_length() // 8 + 1, "big", signed=True)
         case _:
             return _LONG.pack(value)
 
 
-def _unscaled(value: Decimal) -> int:
+def _unscaled_digits(value: Decimal) -> int:
     """Return the integer of a decimal's digits, exactly: Arrow gives each value all digits of its scale."""
     sign, digits, _ = value.as_tuple()
     magnitude = int("".join(map(str, digits)))

@@ -31,7 +31,7 @@ from pruning.metadata.delta.deletion_vectors import (
     inline_vector,
     table_reference,
 )
-from pruning.metadata.delta.file_statistics import widened
+from pruning.metadata.delta.file_statistics import widen_statistics
 from pruning.metadata.delta.vector_files import read_vector, write_vectors
 
 EDGES = [0, 1, 2**16 - 1, 2**16, 2**17, 2**31 - 1, 2**31, 2**32 - 1]
@@ -214,7 +214,7 @@ def test_statistics_of_a_file_with_deleted_rows_are_wide(tmp_path: Path) -> None
         "tightBounds": False,
     }
     tight = '{"numRecords":4,"nullCount":{"y":3,"s":{"z":3}},"minValues":{"d":1.50},"tightBounds":true}'
-    assert widened(tight, 1) == (
+    assert widen_statistics(tight, 1) == (
         '{"numRecords":4,"nullCount":{"y":4,"s":{"z":4}},"minValues":{"d":1.50},"tightBounds":false}'
     )
 

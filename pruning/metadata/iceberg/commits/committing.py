@@ -223,19 +223,19 @@ class _Commit:
         except Exception as error:
             self._load()
             if self._table.metadata.snapshot_by_id(self._snapshot_id) is not None:
-                return self._committed(self._table.metadata_location)
+                return self._committed_change(self._table.metadata_location)
             if isinstance(error, CommitFailedException):
                 self._is_undecided = False
                 writer.discard()
                 return None
             # The commit may still be under way, so its files stay.
             raise
-        return self._committed(response.metadata_location)
+        return self._committed_change(response.metadata_location)
 
     def _load(self) -> None:
         self._table = self._table.catalog.load_table(self._table.name())
 
-    def _committed(self, location: str) -> CommittedChange:
+    def _committed_change(self, location: str) -> CommittedChange:
         return CommittedChange(snapshot_id=self._snapshot_id, metadata_location=location, passed=self._passed)
 
 

@@ -101,7 +101,10 @@ def check_conflicts(
         if change.added_files:
             for effect in logical:
                 deletes = effect.added_deletes
-                affected = [*effect.removed_data.values(), *_concerned(deletes, manifests.data_files(read))]
+                affected = [
+                    *effect.removed_data.values(),
+                    *_concerned_files(deletes, manifests.data_files(read)),
+                ]
                 if _may_match(change, affected):  # (4)
                     raise conflict.error("removed rows that the statement may have selected", effect)
     return gone
@@ -155,7 +158,7 @@ def _check_no_new_deletes(
         replaces = change.isolation is Isolation.SNAPSHOT and effect.added_data
         if not (change.added_files or replaces):
             continue
-        for entry in _concerned(effect.added_deletes, touched.values()):
+        for entry in _concerned_files(effect.added_deletes, touched.values()):
             path = entry.data_file.file_path
             raise conflict.error(
                 f"deleted rows of the file {path}, of which the statement rewrites rows", effect
@@ -166,7 +169,7 @@ def _may_match(change: TableChange, entries: Sequence[Any]) -> bool:
     return bool(entries) and bool(change.may_match([entry.data_file for entry in entries]))
 
 
-def _concerned(deletes: Iterable[Any], data: Iterable[Any]) -> list[Any]:
+def _concerned_files(deletes: Iterable[Any], data: Iterable[Any]) -> list[Any]:
     """Return the entries of data files of which delete files may delete rows."""
     deletes = [entry.data_file for entry in deletes]
     if not deletes:
