@@ -26,7 +26,6 @@ from pruning.dml.targets import Statement, Target, WriteMode
 from pruning.dml.when_clauses import WhenClause
 from pruning.errors import InputError
 from pruning.expressions.names import quoted_name
-from pruning.spark.drive.predicates import parsed_by
 from pruning.spark.jvm.gateway import first_line
 from pruning.spark.versioned.schemas import fields_of
 from pruning.techniques.dml.rewriting import Then, When
@@ -78,15 +77,14 @@ def merge(
         [Row(x=1, y=10), Row(x=2, y=25), Row(x=3, y=7)]
     """
     _check_arguments(source, keys, clauses, on, mode)
-    spark = writing_session(spark)
-    target = open_target(spark, table)
-    mode = target.default_mode(Statement.MERGE) if mode is None else mode
-    target.check(Statement.MERGE, mode)
-    names = checked_assignments(spark, target, keys, noun="key")
-    clauses = [_with_values(spark, target, clause) for clause in clauses]
     try:
-        with parsed_by(spark):
-            return _run(spark, target, MergeSource.evaluate(spark, source, names), clauses, on, mode)
+        with writing_session(spark) as session:
+            target = open_target(session, table)
+            mode = target.default_mode(Statement.MERGE) if mode is None else mode
+            target.check(Statement.MERGE, mode)
+            names = checked_assignments(session, target, keys, noun="key")
+            clauses = [_with_values(session, target, clause) for clause in clauses]
+            return _run(session, target, MergeSource.evaluate(session, source, names), clauses, on, mode)
     except (PySparkException, Py4JError) as error:
         raise InputError(
             f"MERGE: Spark fails on it ({first_line(error)}); the table was not changed"

@@ -5,8 +5,9 @@ Of the others, either new files take their places, or the positions of the rows 
 One commit makes a statement visible, or nothing does.
 """
 
+import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -19,6 +20,7 @@ from pruning.dml.running import StatementResult, StatementRun
 from pruning.dml.targets import Statement, Target, WriteMode
 from pruning.errors import InputError
 from pruning.spark.drive.predicates import parsed_by
+from pruning.spark.jvm.gateway import same_active_session
 from pruning.spark.versioned.schemas import fields_of
 
 __all__ = ["StatementResult", "WriteMode", "delete", "update"]
@@ -106,29 +108,30 @@ def _run(
     check_text("where", where)
     if mode is not None:
         check_choice("mode", mode, WriteMode)
-    spark = writing_session(spark)
-    target = open_target(spark, table)
-    _check_names(spark, target)
-    mode = target.default_mode(statement) if mode is None else mode
-    target.check(statement, mode)
-    checked = checked_assignments(spark, target, assignments)
-    with parsed_by(spark):
-        blocks = blocks_for(spark, target.version, [where])
-        plan = (plan_delete if statement is Statement.DELETE else plan_update)(where, blocks)
+    with writing_session(spark) as session:
+        target = open_target(session, table)
+        _check_names(session, target)
+        mode = target.default_mode(statement) if mode is None else mode
+        target.check(statement, mode)
+        checked = checked_assignments(session, target, assignments)
+        blocks = blocks_for(session, target.version, [where])
         run = StatementRun(
-            spark=spark,
+            spark=session,
             target=target,
             statement=statement,
             condition=where,
             mode=mode,
-            plan=plan,
+            plan=(plan_delete if statement is Statement.DELETE else plan_update)(where, blocks),
             assignments=checked,
         )
         return run.execute()
 
 
-def writing_session(spark: Any) -> SparkSession:
-    """Return a session with the functions, views and settings of another, which writes times as tables have.
+@contextlib.contextmanager
+def writing_session(spark: Any) -> Iterator[SparkSession]:
+    """Give a session like another, which writes times as tables have them, and by which predicates are read.
+
+    It has the functions, views and settings of the other. The active session stays as it was.
 
     Raises:
         InputError: there is no session of this process.
@@ -137,10 +140,12 @@ def writing_session(spark: Any) -> SparkSession:
         raise InputError(
             f"A {type(spark).__name__} was given where a Spark session of this process is needed."
         )
-    writing = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
-    for name, value in _WRITER_SETTINGS.items():
-        writing.conf.set(name, value)
-    return writing
+    with same_active_session(spark):
+        writing = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+        for name, value in _WRITER_SETTINGS.items():
+            writing.conf.set(name, value)
+        with parsed_by(writing):
+            yield writing
 
 
 def _check_names(spark: SparkSession, target: Target) -> None:

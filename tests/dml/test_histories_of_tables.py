@@ -137,3 +137,12 @@ def test_write_skew_is_left_to_snapshot_isolation_alone(
     result = _result(spark, path())
     assert "PL-SI" in result.holding
     assert "G2" in result.phenomena
+
+
+def test_the_session_that_was_active_stays_so(spark: SparkSession, make_table: MakeTable) -> None:
+    """Another session, in which the statement runs, would read later predicates in its own time zone."""
+    table, _ = make_table.delta()
+    spark.createDataFrame([], "x int")
+    active = SparkSession.getActiveSession()
+    update(spark, table, {"id": "id + 1"}, "id = 1")
+    assert SparkSession.getActiveSession() is active

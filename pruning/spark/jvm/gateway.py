@@ -3,6 +3,7 @@
 Every call through py4j takes about a tenth of a millisecond, so that lists are passed as one text.
 """
 
+import contextlib
 import functools
 import re
 from collections.abc import Iterator, Sequence
@@ -182,3 +183,24 @@ def java_interface(name: str) -> type:
         name: The interface's full name.
     """
     return type("Java", (), {"implements": (name,)})
+
+
+@contextlib.contextmanager
+def same_active_session(spark: SparkSession) -> Iterator[None]:
+    """Run a `with` block, and make the session active again that was so before it.
+
+    Some functions of PySpark make the session active that they are called on.
+
+    Args:
+        spark: Any session of the process.
+    """
+    sessions = singleton(spark, class_name(spark._jsparkSession))
+    before, java_before = SparkSession._activeSession, sessions.getActiveSession()
+    try:
+        yield
+    finally:
+        SparkSession._activeSession = before
+        if java_before.isDefined():
+            sessions.setActiveSession(java_before.get())
+        else:
+            sessions.clearActiveSession()
