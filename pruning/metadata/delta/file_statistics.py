@@ -26,6 +26,7 @@ from pruning.errors import InputError
 from pruning.expressions.names import field_name
 from pruning.metadata.delta.log_actions import DeltaMetadata, json_text
 from pruning.metadata.delta.statistics_columns import FileColumn, statistics_columns
+from pruning.metadata.table.structs import field_of
 
 STRING_CHARACTERS = 32
 _GREATEST = "\U0010ffff"
@@ -63,7 +64,7 @@ def statistics_of_blocks(metadata: DeltaMetadata, blocks: pa.Table) -> str:
         name = field_name(column.path)
         if name not in fields or not _has_values(column.kind):
             return ColumnSummary()
-        return _summary_of_blocks(column, pc.struct_field(columns, name), blocks["row_count"])
+        return _summary_of_blocks(column, field_of(columns, name), blocks["row_count"])
 
     return _statistics(metadata, row_count, summary)
 
@@ -160,17 +161,17 @@ def _put(tree: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
 
 def _summary_of_blocks(column: FileColumn, facts: pa.Array, row_counts: pa.ChunkedArray) -> ColumnSummary:
     """Return the summary of a column from its block metadata."""
-    null_counts = pc.struct_field(facts, "null_count")
+    null_counts = field_of(facts, "null_count")
     null_count = None if null_counts.null_count else pc.sum(null_counts).as_py() or 0
     # A block of NULL alone has no bounds, and needs none.
     is_null = pc.fill_null(pc.equal(null_counts, row_counts.combine_chunks()), False)
     valued = facts.filter(pc.invert(is_null))
-    minima, maxima = (pc.struct_field(valued, name) for name in ("min", "max"))
-    exactness = (pc.struct_field(valued, name) for name in ("min_exact", "max_exact"))
+    minima, maxima = (field_of(valued, name) for name in ("min", "max"))
+    exactness = (field_of(valued, name) for name in ("min_exact", "max_exact"))
     is_cut = any(pc.any(pc.equal(exact, False)).as_py() for exact in exactness)
     may_have_nan = False
     if pa.types.is_floating(minima.type):
-        nan_counts = pc.struct_field(valued, "nan_count")
+        nan_counts = field_of(valued, "nan_count")
         may_have_nan = bool(nan_counts.null_count or pc.sum(nan_counts).as_py())
     if minima.null_count or maxima.null_count or may_have_nan or (is_cut and column.kind != "string"):
         return ColumnSummary(null_count=null_count)
@@ -198,7 +199,7 @@ def _values(rows: pa.Table, path: tuple[str, ...]) -> pa.ChunkedArray | None:
     for name in path[1:]:
         if not pa.types.is_struct(values.type) or values.type.get_field_index(name) < 0:
             return None
-        values = pc.struct_field(values, name)
+        values = field_of(values, name)
     return values
 
 

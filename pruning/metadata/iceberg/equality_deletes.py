@@ -14,6 +14,7 @@ from pruning.metadata.iceberg.file_trees import FileField, tree_of_schema
 from pruning.metadata.iceberg.metadata_files import first_line, open_location
 from pruning.metadata.iceberg.remembered import BoundedMemory
 from pruning.metadata.iceberg.schema_fields import Json
+from pruning.metadata.table.structs import field_of
 from pruning.metadata.versioned.table_version import PARTITION, SEQUENCE, EqualityDeletes
 
 _READERS = 8
@@ -140,7 +141,7 @@ def _read_values(path: str, columns: Sequence[tuple[int, str]]) -> pa.Table:
                     )
                 values = file.read(columns=[".".join(names)]).column(names[0]).combine_chunks()
                 for name in names[1:]:
-                    values = pc.struct_field(values, name)
+                    values = field_of(values, name)
                 lanes[str(place)] = _check_zeros(values.cast(arrow_type_of(stored)), path)
             return pa.table(lanes)
         except (OSError, pa.ArrowException) as error:
