@@ -29,7 +29,7 @@ from pyiceberg.types import (
 from table_model import ModelColumn, ModelRow, ModelState, arrow_rows, is_key
 
 from pruning.expressions.types import DATE, DOUBLE, FLOAT, INTEGER, LONG, STRING, TIMESTAMP, Kind, Type
-from pruning.metadata.iceberg.commits.changes import StatementChange
+from pruning.metadata.iceberg.commits.changes import TableChange
 from pruning.metadata.iceberg.commits.committing import commit_change
 from pruning.metadata.iceberg.opening import open_iceberg_version
 from pruning.metadata.versioned.table_version import TableVersion
@@ -156,7 +156,7 @@ class IcebergTableOfWorld:
         table, version = self.handle, self.open()
         commit_change(
             table,
-            StatementChange(
+            TableChange(
                 read_snapshot=version.version,
                 schema_id=table.metadata.current_schema_id,
                 deleted_positions={version.files.paths[place]: rows for place, rows in positions.items()},
