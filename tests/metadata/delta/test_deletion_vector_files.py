@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 # The package is in the extra `delta`.
 pytest.importorskip("pyroaring")
 pytest.importorskip("deltalake")
+from changed_delta_tables import VECTORS, deleted_by_delta_rs, rows_by_delta_rs, write_table
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 from pyroaring import BitMap
-from written_tables import VECTORS, deleted_by_delta_rs, rows_by_delta_rs, write_table
 
 from mutants.metadata.delta_writing import VECTOR_MUTANTS
 from pruning.errors import InputError

@@ -19,9 +19,9 @@ from fsspec.implementations.memory import MemoryFileSystem
 # The packages are in the extra `delta`.
 pytest.importorskip("pyroaring")
 pytest.importorskip("deltalake")
+from changed_delta_tables import WrittenTable, deletion, rows_by_delta_rs, write_table
 from deltalake import DeltaTable
 from pyroaring import BitMap
-from written_tables import WrittenTable, deletion, rows_by_delta_rs, write_table
 
 from mutants.metadata.delta_writing import COMMIT_MUTANTS
 from pruning.errors import InputError

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from changed_delta_tables import WrittenTable, deletion, write_table
 from pyroaring import BitMap
-from written_tables import WrittenTable, deletion, write_table
 
 from mutants.row_changes import DELTA_MUTANTS
 from pruning.metadata.delta.changed_files import remove_files

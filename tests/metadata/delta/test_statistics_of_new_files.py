@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 # The packages are in the extra `delta`.
 pytest.importorskip("pyroaring")
 pytest.importorskip("deltalake")
+from changed_delta_tables import WrittenTable, rows_by_delta_rs, write_table
 from deltalake import DeltaTable
-from written_tables import WrittenTable, rows_by_delta_rs, write_table
 
 from mutants.metadata.delta_writing import STATISTICS_MUTANTS
 from pruning.errors import InputError

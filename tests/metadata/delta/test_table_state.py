@@ -13,9 +13,9 @@ import pytest
 # The packages are in the extra `delta`.
 pytest.importorskip("pyroaring")
 pytest.importorskip("deltalake")
+from changed_delta_tables import WrittenTable, write_table
 from deltalake import DeltaTable
 from pyroaring import BitMap
-from written_tables import WrittenTable, write_table
 
 from pruning.errors import InputError
 from pruning.metadata.delta.commits import entry_path
