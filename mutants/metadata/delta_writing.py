@@ -48,7 +48,7 @@ def _rounded_down(value: int, units_per_second: int, *, is_upper: bool) -> str |
     return _TIME_TEXT(value, units_per_second, is_upper=False)
 
 
-_REMOVED = AddedFile.removed
+_REMOVED = AddedFile.removal
 _TIME_TEXT = file_statistics._time_text
 
 VECTOR_MUTANTS: Mapping[str, Replacement] = {
@@ -56,7 +56,7 @@ VECTOR_MUTANTS: Mapping[str, Replacement] = {
         vector_files, "frame_vector", _frame_with_checksum_of_size
     ),
     "the cardinality counts one row more": Replacement(changed_files, "write_vectors", _with_one_row_more),
-    "a removal has no deletion vector": Replacement(AddedFile, "removed", _removed_without_vector),
+    "a removal has no deletion vector": Replacement(AddedFile, "removal", _removed_without_vector),
     "rows that were deleted before return": Replacement(
         changed_files, "read_vector", lambda root, vector: BitMap()
     ),

@@ -78,7 +78,7 @@ class DeltaTableOfWorld:
     def compact(self, draw: Any, state: ModelState, numbers: Mapping[int, Sequence[int]]) -> None:
         """Write the rows of some files, by their places, into one file for each partition."""
         files = self._files_at(self._state(), numbers)
-        removed = [file.removed(1).to_json() for file in files.values()]
+        removed = [file.removal(1).to_json() for file in files.values()]
         rows = [state.rows[number] for in_file in numbers.values() for number in in_file]
         self._commit(*removed, *self._additions(draw, state, rows))
 

@@ -256,7 +256,7 @@ def test_rows_deleted_by_their_values_are_of_older_files_and_of_the_partition(
 
 
 def test_a_query_that_reads_where_its_rows_are_stays_as_it_is(spark: Any, tmp_path: Path, frame: Any) -> None:
-    """Where rows are deleted by position, Spark's own columns of files cannot be named."""
+    """Spark's own columns of files cannot be named if rows are deleted by position."""
     rows = pa.table({"id": pa.array([1, 2], pa.int64())})
     plain = version_frame(spark, write_version(tmp_path, {"id": "long"}, [DataFile(rows=rows)] * 2))
     query = plain.where("id = 3").select("id", "_metadata.file_name")

@@ -95,7 +95,7 @@ def _check_field_ids(path: str, schema: pa.Schema, metadata: DeltaMetadata) -> N
 def remove_files(files: Sequence[AddedFile]) -> tuple[RemovedFile, ...]:
     """Return the actions that remove files, each with the deletion vector that it has."""
     now_ms = current_ms()
-    return tuple(file.removed(now_ms) for file in files)
+    return tuple(file.removal(now_ms) for file in files)
 
 
 def delete_rows(

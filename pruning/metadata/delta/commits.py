@@ -56,7 +56,7 @@ class UncertainCommit(InputError):
 
 @dataclass(frozen=True, kw_only=True)
 class DeltaCommit:
-    """What one version changes.
+    """The changes that make one version.
 
     Attributes:
         operation: Its name in the table's history, as "DELETE".

@@ -52,7 +52,7 @@ def no_file(added: Sequence[AddedFile]) -> bool:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TableReads:
-    """What a commit depends on.
+    """The parts of a table that a commit depends on.
 
     Attributes:
         version: The version of the table that was read.

@@ -50,7 +50,7 @@ class AddedFile:
         """Return the action as the log has it."""
         return {"add": {**_file_fields(self), "modificationTime": self.modified_ms, **self.other_fields}}
 
-    def removed(self, now_ms: int) -> "RemovedFile":
+    def removal(self, now_ms: int) -> "RemovedFile":
         """Return the action that removes this file, with its deletion vector.
 
         Args:

@@ -51,7 +51,7 @@ class TableState:
 
 @dataclass(slots=True)
 class _Replay:
-    """What the log says up to an entry."""
+    """The state of a table up to an entry of its log."""
 
     protocol: TableProtocol | None = None
     metadata: DeltaMetadata | None = None

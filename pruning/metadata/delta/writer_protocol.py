@@ -1,4 +1,4 @@
-"""What a table's protocol, properties and schema ask of a writer, and refusals of what is not honoured here.
+"""Demands of a table's protocol, properties and schema on a writer, and refusals of those not honoured here.
 
 Sound: a feature that is not listed as honoured is refused, whoever has added it.
 """

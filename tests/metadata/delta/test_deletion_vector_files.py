@@ -177,7 +177,7 @@ def test_a_file_that_loses_its_last_row_is_removed(tmp_path: Path) -> None:
 
 
 def test_a_table_that_asks_for_vectors_first_gets_a_protocol_that_has_them(tmp_path: Path) -> None:
-    """What its earlier protocol implied is listed from then on."""
+    """Features that its earlier protocol implied are listed from then on."""
     table = write_table(tmp_path, pa.table({"x": range(4)}), properties={})
     (file,) = table.files
     with pytest.raises(InputError, match="enableDeletionVectors is not true; rewrite the files"):

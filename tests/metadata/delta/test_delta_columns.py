@@ -27,13 +27,13 @@ def map_of(key: Any, value: Any) -> dict[str, Any]:
     return {"type": "map", "keyType": key, "valueType": value, "valueContainsNull": True}
 
 
-def opened(root: Path, *actions: dict[str, Any], **options: Any) -> TableVersion:
+def open_table(root: Path, *actions: dict[str, Any], **options: Any) -> TableVersion:
     return opening.open_delta_version(str(WrittenLog(root / "t").commit(*actions).root), **options)
 
 
 def schemas(root: Path, *fields: dict[str, Any], **options: Any) -> tuple[Any, Any]:
     """Return the fields for users and those in files."""
-    table = opened(root, protocol(2), metadata(*fields, **options))
+    table = open_table(root, protocol(2), metadata(*fields, **options))
     (layout,) = table.layouts
     return json.loads(table.schema)["fields"], json.loads(layout)["fields"]
 
@@ -75,7 +75,7 @@ def test_columns_in_files_have_their_physical_names_at_any_depth(tmp_path: Path)
 
 
 def test_names_are_not_mapped_where_the_protocol_does_not_say_so(tmp_path: Path) -> None:
-    table = opened(tmp_path, protocol(1), metadata(*NESTED, configuration=MAPPED))
+    table = open_table(tmp_path, protocol(1), metadata(*NESTED, configuration=MAPPED))
     assert names(json.loads(table.layouts[0])["fields"]) == [
         ("a", ["b"]),
         ("l", ["m"]),
@@ -107,7 +107,7 @@ def test_collated_and_padded_texts_have_no_bounds(tmp_path: Path) -> None:
     padded = column("c", "string", __CHAR_VARCHAR_TYPE_STRING="char(3)")
     bounds = {"s": "a", "c": "a"}
     stats = {"numRecords": 1, "minValues": bounds, "maxValues": bounds}
-    table = opened(tmp_path, protocol(), metadata(collated, padded), add("a", stats))
+    table = open_table(tmp_path, protocol(), metadata(collated, padded), add("a", stats))
     (row,) = table.blocks(frozenset({"s", "c"}))["columns"].to_pylist()
     assert (list(row), row["c"]["min"]) == (["c"], None)
 
@@ -115,7 +115,7 @@ def test_collated_and_padded_texts_have_no_bounds(tmp_path: Path) -> None:
 def test_statistics_and_partition_values_are_under_physical_names(tmp_path: Path) -> None:
     stats = {"numRecords": 1, "minValues": {"c1": {"c2": 5}, "a": {"b": 9}}, "nullCount": {"c1": {"c2": 0}}}
     file = add("a", stats, partitionValues={"c8": "3"})
-    table = opened(tmp_path, protocol(2), metadata(*NESTED, partitions=["p"], configuration=MAPPED), file)
+    table = open_table(tmp_path, protocol(2), metadata(*NESTED, partitions=["p"], configuration=MAPPED), file)
     assert table.partition_columns == ("p",)
     assert table.files.partition_values.to_pylist() == [{"p": 3}]
     (row,) = table.blocks(frozenset({"a", "p"}))["columns"].to_pylist()
@@ -145,10 +145,10 @@ def test_types_that_were_widened_are_read_and_other_changes_refused(
     fields = metadata(column("a", struct_of(column("l", array_of(new), changes=changes))))
     start = (protocol(3, "typeWidening"), fields)
     if is_read:
-        assert json.loads(opened(tmp_path, *start).schema)["fields"][0]["name"] == "a"
+        assert json.loads(open_table(tmp_path, *start).schema)["fields"][0]["name"] == "a"
         return
     with pytest.raises(InputError, match="/t: the type of l was changed from"):
-        opened(tmp_path, *start)
+        open_table(tmp_path, *start)
 
 
 def with_ids(name: str, id_: int | None, type_: pa.DataType | None = None) -> pa.Field:
@@ -178,7 +178,7 @@ def id_table(root: Path, fields: list[pa.Field]) -> TableVersion:
     pq.write_table(pa.schema(fields).empty_table(), root / "t" / "f")
     (root / "t").rename(root / "files")
     action = add(f"{root}/files/f")
-    return opened(root, protocol(2), metadata(*BY_ID, configuration=mapping), action)
+    return open_table(root, protocol(2), metadata(*BY_ID, configuration=mapping), action)
 
 
 @pytest.mark.parametrize(("fields", "is_refused"), ID_FILES)
@@ -218,7 +218,7 @@ VALUES = [
 
 
 def partition(root: Path, type_: str, text: str | None, **options: Any) -> Any:
-    table = opened(
+    table = open_table(
         root,
         protocol(3, "timestampNtz"),
         metadata(column("v"), column("p", type_), partitions=["p"]),
@@ -264,19 +264,19 @@ def test_times_without_a_zone_need_one(tmp_path: Path) -> None:
 def test_a_partition_value_must_be_there(tmp_path: Path) -> None:
     fields = metadata(column("v"), column("p"), partitions=["p"])
     with pytest.raises(InputError, match="/t/b: the table's log has no partition value of the column p"):
-        opened(tmp_path, protocol(), fields, add("a", partitionValues={"p": None}), add("b"))
+        open_table(tmp_path, protocol(), fields, add("a", partitionValues={"p": None}), add("b"))
 
 
 def test_a_partition_of_an_unknown_type_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is partitioned by p of the type variant"):
-        opened(tmp_path, protocol(), metadata(column("p", "variant"), partitions=["p"]))
+        open_table(tmp_path, protocol(), metadata(column("p", "variant"), partitions=["p"]))
 
 
 def test_files_of_one_partition_have_one_number(tmp_path: Path) -> None:
     texts = [("1", "a"), ("1", None), ("2", "a"), ("1", "a"), ("1", "")]
     files = [add(str(place), partitionValues={"p": p, "q": q}) for place, (p, q) in enumerate(texts)]
     fields = metadata(column("p"), column("q", "string"), column("v"), partitions=["p", "q"])
-    ids = opened(tmp_path, protocol(), fields, *files).files.partition_ids.tolist()
+    ids = open_table(tmp_path, protocol(), fields, *files).files.partition_ids.tolist()
     assert ids[0] == ids[3]
     assert ids[1] == ids[4]
     assert len(set(ids)) == 3
@@ -285,7 +285,9 @@ def test_files_of_one_partition_have_one_number(tmp_path: Path) -> None:
 def test_constants_are_attained_where_a_row_is_left(tmp_path: Path) -> None:
     file = add("a", {"numRecords": 2}, partitionValues={"p": "3", "f": "NaN"})
     fields = metadata(column("p"), column("f", "double"), column("v"), partitions=["p", "f"])
-    (row,) = opened(tmp_path, protocol(), fields, file).blocks(frozenset({"p", "f"}))["columns"].to_pylist()
+    (row,) = (
+        open_table(tmp_path, protocol(), fields, file).blocks(frozenset({"p", "f"}))["columns"].to_pylist()
+    )
     assert (row["p"]["min"], row["p"]["max"], row["p"]["min_exact"]) == (3, 3, True)
     assert (row["f"]["min"], row["f"]["nan_count"], row["f"]["null_count"]) == (None, 2, 0)
 

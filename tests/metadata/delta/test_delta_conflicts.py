@@ -1,4 +1,4 @@
-"""Which commits may follow which versions of other writers."""
+"""The commits that may follow versions of other writers, and those that may not."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -70,11 +70,11 @@ COMMITS = {
         {"added": (file("1/mine"),), "transactions": (TransactionId(application="a", number=3),)},
         READ_NOTHING,
     ),
-    "delete by a condition": ({"removed": (file("1/a").removed(0),)}, READ_FIRST),
-    "update by a condition": ({"removed": (file("1/a").removed(0),), "added": (file("1/mine"),)}, READ_FIRST),
-    "deletion vector": ({"removed": (file("1/a").removed(0),), "added": (file("1/a", VECTOR),)}, READ_FIRST),
-    "compaction": ({"removed": (file("1/a").removed(0),), "added": (file("1/mine"),)}, READ_FILE_ALONE),
-    "rewriting of all rows": ({"removed": (file("1/a").removed(0),)}, {"whole_table": True}),
+    "delete by a condition": ({"removed": (file("1/a").removal(0),)}, READ_FIRST),
+    "update by a condition": ({"removed": (file("1/a").removal(0),), "added": (file("1/mine"),)}, READ_FIRST),
+    "deletion vector": ({"removed": (file("1/a").removal(0),), "added": (file("1/a", VECTOR),)}, READ_FIRST),
+    "compaction": ({"removed": (file("1/a").removal(0),), "added": (file("1/mine"),)}, READ_FILE_ALONE),
+    "rewriting of all rows": ({"removed": (file("1/a").removal(0),)}, {"whole_table": True}),
     "new properties": ({"metadata": NEW_METADATA}, READ_NOTHING),
     "new schema and rows": ({"metadata": NEW_METADATA, "added": (file("1/mine"),)}, {"whole_table": True}),
     "reading of an application": ({"added": (file("2/mine"),)}, READ_NOTHING | {"applications": {"a"}}),
@@ -85,10 +85,10 @@ VERSIONS = {
     "B": LogEntry(version=2, added=(file("2/new"),), commit_info=BLIND),
     "C": LogEntry(version=2, added=(file("1/new"),), commit_info={"isBlindAppend": False}),
     "D": LogEntry(version=2, added=(file("2/new"),)),
-    "1": LogEntry(version=2, removed=(file("1/a").removed(0),)),
-    "2": LogEntry(version=2, removed=(file("2/a").removed(0),)),
-    "V": LogEntry(version=2, removed=(file("1/a").removed(0),), added=(file("1/a", VECTOR),)),
-    "W": LogEntry(version=2, removed=(file("2/a").removed(0),), added=(file("2/a", VECTOR),)),
+    "1": LogEntry(version=2, removed=(file("1/a").removal(0),)),
+    "2": LogEntry(version=2, removed=(file("2/a").removal(0),)),
+    "V": LogEntry(version=2, removed=(file("1/a").removal(0),), added=(file("1/a", VECTOR),)),
+    "W": LogEntry(version=2, removed=(file("2/a").removal(0),), added=(file("2/a", VECTOR),)),
     "M": LogEntry(version=2, metadata=metadata(SERIALIZABLE)),
     "P": LogEntry(version=2, protocol=PROTOCOL),
     "X": LogEntry(version=2, transactions=(TransactionId(application="a", number=4),)),
@@ -119,6 +119,7 @@ reading of an application    ........xxx..
 
 
 def reads_of(isolation: str, options: dict[str, object]) -> TableReads:
+    # The options are checked by the class itself.
     return TableReads(version=1, protocol=PROTOCOL, metadata=metadata(isolation), **options)  # type: ignore[arg-type]
 
 
@@ -126,6 +127,7 @@ def conflicts_table() -> str:
     """Return the table of conflicts as they are found."""
     lines = ["", " " * 29 + "".join(VERSIONS)]
     for name, (changes, options) in COMMITS.items():
+        # The fields of a commit have different types.
         commit = DeltaCommit(operation="X", change=RowChange.UPDATE, read_version=1, **changes)  # type: ignore[arg-type]
         signs = ""
         for entry in VERSIONS.values():
@@ -150,15 +152,15 @@ def test_conflicts_are_those_of_the_table() -> None:
 
 def test_files_are_compared_however_they_are_spelled() -> None:
     """An absolute path may be any file of its last name."""
-    removed = [file(path).removed(0) for path in ("p=a%20b/f", "p=c/../p=a b/f", "s3://lake/t/x/f", "/t/f")]
+    removed = [file(path).removal(0) for path in ("p=a%20b/f", "p=c/../p=a b/f", "s3://lake/t/x/f", "/t/f")]
     for other in removed:
         commit = DeltaCommit(
-            operation="DELETE", change=RowChange.DELETE, read_version=1, removed=(file("p=a b/f").removed(0),)
+            operation="DELETE", change=RowChange.DELETE, read_version=1, removed=(file("p=a b/f").removal(0),)
         )
         entry = LogEntry(version=2, removed=(other,))
         reads = reads_of(SERIALIZABLE, READ_NOTHING)
         assert conflict(commit, reads, entry) == "removed p=a b/f, which this commit removes", other.path
-    commit = replace(commit, removed=(file("p=d/f").removed(0),))
+    commit = replace(commit, removed=(file("p=d/f").removal(0),))
     assert conflict(commit, reads, LogEntry(version=2, removed=(removed[0],))) is None
     same = LogEntry(version=2, added=(file("p=d/f"),), commit_info=BLIND)
     assert conflict(commit, reads, same) == "changed p=d/f, which this commit adds or removes"
@@ -170,7 +172,7 @@ def test_only_an_append_that_read_nothing_is_blind() -> None:
     assert is_blind_append(append, reads_of(SERIALIZABLE, READ_NOTHING))
     for options in (READ_FIRST, READ_FILE_ALONE, {}, {"whole_table": False, "may_match": every_file}):
         assert not is_blind_append(append, reads_of(SERIALIZABLE, options))
-    changed = replace(append, change=RowChange.UPDATE, removed=(file("1/a").removed(0),))
+    changed = replace(append, change=RowChange.UPDATE, removed=(file("1/a").removal(0),))
     assert not is_blind_append(changed, reads_of(SERIALIZABLE, READ_NOTHING))
 
 
@@ -188,18 +190,19 @@ def test_commits_that_the_protocol_forbids_are_refused() -> None:
     """Of each file there is one removal and one addition, and these differ in the deletion vector."""
     for changes, message in (
         ({"added": (file("a%20b"), file("a b"))}, "two actions of a file"),
-        ({"removed": (file("a").removed(0),) * 2}, "two actions of a file"),
+        ({"removed": (file("a").removal(0),) * 2}, "two actions of a file"),
         ({"transactions": (TransactionId(application="a", number=1),) * 2}, "or of an application"),
-        ({"added": (file("a"),), "removed": (file("a").removed(0),)}, "removes a and adds it as it was"),
+        ({"added": (file("a"),), "removed": (file("a").removal(0),)}, "removes a and adds it as it was"),
         ({"change": RowChange.NONE, "added": (file("a"),)}, "change rows in other ways than RowChange.NONE"),
         (
-            {"change": RowChange.INSERT, "removed": (file("a").removed(0),)},
+            {"change": RowChange.INSERT, "removed": (file("a").removal(0),)},
             "in other ways than RowChange.INSERT",
         ),
         ({"added": (replace(file("a", VECTOR), statistics="{}"),)}, "do not say how many rows"),
         ({"added": (replace(file("a", VECTOR), statistics="?"),)}, "do not say how many rows"),
     ):
         with pytest.raises(InputError, match=message):
+            # The fields of a commit have different types.
             DeltaCommit(**{"operation": "X", "change": RowChange.UPDATE, "read_version": 1, **changes})  # type: ignore[arg-type]
     moved = replace(file("a"), data_change=False)
     DeltaCommit(operation="OPTIMIZE", change=RowChange.NONE, read_version=1, added=(moved,))

@@ -17,14 +17,14 @@ from pruning.metadata.versioned.table_version import TableVersion
 TABLES = ("delta-1.2.1-only-struct-stats", "delta-stats-optional", "table_with_edge_timestamps")
 
 
-def opened(name: str, version: int | None = None) -> TableVersion:
+def open_table(name: str, version: int | None = None) -> TableVersion:
     return open_delta_version(str(CORPUS / "tables" / f"delta-rs__{name}"), version=version)
 
 
 @needs_corpus
 @pytest.mark.parametrize("name", TABLES)
 def test_bounds_and_counts_of_foreign_tables_hold_of_their_rows(name: str) -> None:
-    table = opened(name)
+    table = open_table(name)
     columns = frozenset(pq.read_schema(table.files.paths[0]).names)
     for block in table.blocks(columns).select(["file", "row_count", "columns"]).to_pylist():
         rows = pq.read_table(block["file"], coerce_int96_timestamp_unit="us")
@@ -45,7 +45,7 @@ def comparable(value: Any) -> Any:
 
 @needs_corpus
 def test_a_checkpoint_of_structs_agrees_with_the_commits_after_it() -> None:
-    table = opened("delta-1.2.1-only-struct-stats")
+    table = open_table("delta-1.2.1-only-struct-stats")
     blocks = table.blocks(frozenset({"integer", "decimal", "new_column"}))
     assert (table.version, blocks["row_count"].to_pylist()) == (12, [1] * 12)
     columns = blocks["columns"].to_pylist()
@@ -55,7 +55,7 @@ def test_a_checkpoint_of_structs_agrees_with_the_commits_after_it() -> None:
 
 @needs_corpus
 def test_a_file_without_statistics_is_read_as_unknown() -> None:
-    blocks = opened("delta-stats-optional").blocks(frozenset({"integer"}))
+    blocks = open_table("delta-stats-optional").blocks(frozenset({"integer"}))
     assert blocks["rows_deleted"].to_pylist() == [False, True]
     assert blocks["columns"].to_pylist()[1]["integer"]["max"] is None
 
@@ -63,7 +63,7 @@ def test_a_file_without_statistics_is_read_as_unknown() -> None:
 @needs_corpus
 def test_times_at_the_edge_of_years_are_read() -> None:
     (first, second) = (
-        opened("table_with_edge_timestamps").blocks(frozenset({"BIG_DATE"}))["columns"].to_pylist()
+        open_table("table_with_edge_timestamps").blocks(frozenset({"BIG_DATE"}))["columns"].to_pylist()
     )
     assert first["BIG_DATE"]["max"].replace(tzinfo=None) == datetime(9999, 12, 31, 0, 0, 0, 999)
     assert second["BIG_DATE"]["min"].day == 30

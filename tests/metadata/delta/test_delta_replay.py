@@ -90,7 +90,7 @@ def state(commits: list[list[Action]]) -> list[Action]:
     return [protocol(), metadata(column("v")), *live.values(), *gone]
 
 
-def opened(root: Path, version: int) -> dict[str, list[int]]:
+def open_table(root: Path, version: int) -> dict[str, list[int]]:
     table = open_delta_version(str(root), version=version)
     positions = table.deleted_rows.positions(range(len(table.files.paths)))
     return {path: list(rows) for path, rows in zip(table.files.paths, positions, strict=True)}
@@ -106,7 +106,7 @@ def problem(commits: list[list[Action]], form: str | None, checkpoint: int) -> s
         if form is not None:
             log.checkpoint(checkpoint, state(commits[: checkpoint + 1]), form)
         for version in range(len(commits)):
-            files = opened(log.root, version)
+            files = open_table(log.root, version)
             if files != model(log.root, commits[: version + 1]):
                 return f"version {version}: {files}"
     return None

@@ -10,7 +10,7 @@ MayMatch: TypeAlias = Callable[[Sequence[Any]], bool]
 
 
 class Isolation(Enum):
-    """How much of what other writers commit meanwhile a statement must have seen."""
+    """The strictness with which a statement must have seen what other writers commit meanwhile."""
 
     SERIALIZABLE = "serializable"
     SNAPSHOT = "snapshot"

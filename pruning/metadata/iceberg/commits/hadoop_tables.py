@@ -46,6 +46,7 @@ def open_hadoop_table(directory: str) -> Any:
     return _HadoopCatalog(directory.rstrip("/")).load_table((directory,))
 
 
+# PyIceberg has no types, so that its classes are unknown to the checker of types.
 class _HadoopCatalog(NoopCatalog):  # type: ignore[misc]
     """A catalog of one table, which is its directory."""
 
@@ -111,6 +112,7 @@ class _HadoopCatalog(NoopCatalog):  # type: ignore[misc]
             current.metadata, updates, metadata_location=current.metadata_location
         )
         name = current.metadata_location.rpartition("/")[2]
+        # The table was loaded from a file whose name the expression matches.
         number = int(_VERSION.fullmatch(name)[1]) + 1  # type: ignore[index]
         data = metadata.model_dump_json(exclude_none=True).encode()
         ending = ""

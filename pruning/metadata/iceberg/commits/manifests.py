@@ -19,6 +19,7 @@ from pyiceberg.manifest import (
 _COMPRESSION = "gzip"
 
 
+# PyIceberg has no types, so that its classes are unknown to the checker of types.
 class _DeleteManifestWriter(ManifestWriterV2):  # type: ignore[misc]
     """A writer of manifests of delete files, which PyIceberg has not."""
 

@@ -65,7 +65,7 @@ class Manifests:
 
 
 class SnapshotEffect:
-    """What one snapshot changed of the files that its parent has.
+    """The changes of one snapshot to the files that its parent has.
 
     It is the difference of both in live files, so that nothing depends on how a writer records removed files.
     """
