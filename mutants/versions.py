@@ -13,6 +13,7 @@ from pruning.spark.drive import leaf_tables
 from pruning.spark.jvm.compiling import compile_class, source_of
 from pruning.spark.lake.tables import leaf_attributes
 from pruning.spark.versioned import frames, layouts, tables
+from pruning.spark.versioned.deletion_bits import deletion_bits
 
 _PACKAGE = "mutant"
 
@@ -54,6 +55,9 @@ MUTANTS: Mapping[str, Replacement] = {
         leaf_tables, "query_conditions", lambda conditions, deleted_ids: list(conditions)
     ),
     "a narrowed index loses deleted rows": Replacement(layouts, "version_index", _index_without_bitmaps),
+    "the row after a deleted one is left out": Replacement(
+        layouts, "deletion_bits", lambda deleted: deletion_bits(deleted.shift(1))
+    ),
     "a narrowed index has the next file": Replacement(tables.VersionTable, "with_files", _next_place),
     "names in the files are the table's": Replacement(plan_trees, "table_attributes", leaf_attributes),
 }

@@ -28,6 +28,7 @@ from pruning.spark.jvm.gateway import (
     singleton,
     some,
 )
+from pruning.spark.versioned.deletion_bits import deletion_bits
 from pruning.spark.versioned.encoding import encode_bytes, encode_columns, encode_longs
 from pruning.spark.versioned.schemas import FieldJson, Schema, field_json, fields_of, struct_type
 
@@ -229,7 +230,7 @@ class _Deletions:
         self._files = files
 
     def apply(self, joined: str) -> bytes:
-        """Return the deleted rows of files at places: of each a length, and a bitmap; nothing where none is.
+        """Return the deleted rows of files at places: of each a length, and bits; nothing where none is.
 
         Args:
             joined: The places among the layout's files, separated by commas.
@@ -238,10 +239,10 @@ class _Deletions:
         places = [int(text) for text in joined.split(",")]
         deleted = [place for place in places if files.deleted[place]]
         positions = files.version.deleted_rows.positions(files.places[deleted].tolist())
-        bitmaps = {
-            place: bitmap.serialize() for place, bitmap in zip(deleted, positions, strict=True) if bitmap
+        bits = {
+            place: deletion_bits(bitmap) for place, bitmap in zip(deleted, positions, strict=True) if bitmap
         }
-        return b"".join(encode_bytes(bitmaps.get(place, b"")) for place in places)
+        return b"".join(encode_bytes(bits.get(place, b"")) for place in places)
 
 
 # The files whose indexes Java still has, by the names of these.
