@@ -7,8 +7,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql.functions import col
 
 from mutants.replacements import Replacement
-from pruning.dml import merge_running, merged_rows
-from pruning.dml.changed_rows import PLACE, column, matching_positions
+from pruning.dml import merged_rows, running
+from pruning.dml.changed_rows import PLACE, column, positions_by_place
 from pruning.dml.merge_sources import key_name
 from pruning.dml.target_parts import SOURCE, TARGET
 from pruning.dml.when_clauses import WhenClause
@@ -30,8 +30,9 @@ def _insert_all(self: merged_rows.MergedRows, when: When) -> DataFrame:
     return self.source.rows if when is When.NOT_MATCHED else _SCOPE(self, when)
 
 
-def _positions_without_count(self: merge_running.MergeRun) -> dict[int, BitMap]:
-    return matching_positions(self._changed_rows, column(PLACE).isNotNull())
+def _positions_without_count(self: running.StatementRun) -> dict[int, BitMap]:
+    assert self._changed_rows is not None
+    return positions_by_place(self._changed_rows.where(column(PLACE).isNotNull()))
 
 
 _FIRST, _SCOPE = merged_rows._first_clause, merged_rows.MergedRows._scope
@@ -41,6 +42,6 @@ MERGE_MUTANTS: Mapping[str, Replacement] = {
     "NULL keys match": Replacement(merged_rows, "key_equality", _null_safe_equality),
     "matched rows are inserted": Replacement(merged_rows.MergedRows, "_scope", _insert_all),
     "several matches are not refused": Replacement(
-        merge_running.MergeRun, "_leaving_positions", _positions_without_count
+        running.StatementRun, "_leaving_positions", _positions_without_count
     ),
 }

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 from pyroaring import BitMap
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql.functions import col, count, when
-from pyspark.sql.types import StructType
+from pyspark.sql.functions import bit_or, col, expr, shiftright
+from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from pruning.expressions.names import quoted_name
 from pruning.metadata.files.locations import is_uri, locate, to_uri
@@ -48,18 +48,21 @@ class WrittenFile:
 
 @dataclass(frozen=True)
 class _DeletedRowsOfPart:
-    """The deleted rows of some of a version's files."""
+    """The deleted rows of some of a version's files, and the rows that leave these by a statement."""
 
     whole: DeletedRows
     places: np.ndarray
+    leaving: Mapping[int, BitMap]
 
     @property
     def mask(self) -> Mask:
-        mask: Mask = self.whole.mask[self.places]
+        mask: Mask = self.whole.mask[self.places] | np.isin(self.places, list(self.leaving))
         return mask
 
     def positions(self, places: Sequence[int]) -> list[BitMap]:
-        return self.whole.positions(self.places[list(places)].tolist())
+        chosen = self.places[list(places)].tolist()
+        deleted = self.whole.positions(chosen)
+        return [rows | self.leaving.get(place, BitMap()) for place, rows in zip(chosen, deleted, strict=True)]
 
 
 def column(name: str) -> Column:
@@ -67,24 +70,40 @@ def column(name: str) -> Column:
     return col(quoted_name(name))
 
 
-def rows_at(spark: SparkSession, version: TableVersion, places: Sequence[int]) -> DataFrame:
+def rows_at(
+    spark: SparkSession,
+    version: TableVersion,
+    places: Sequence[int],
+    *,
+    leaving: Mapping[int, BitMap] | None = None,
+) -> DataFrame:
     """Return the live rows of some files, with the table's columns and then `PLACE` and `POSITION`.
 
     Args:
         spark: The session.
         version: The version.
-        places: The places of the files among the version's, at least one.
+        places: The places of the files among the version's.
+        leaving: The positions of rows to leave out, by the places of their files.
     """
+    if not places:
+        fields = StructType.fromJson(json.loads(version.schema)).fields
+        numbers = [StructField(PLACE, IntegerType()), StructField(POSITION, LongType())]
+        return spark.createDataFrame([], StructType([*fields, *numbers]))
     chosen = np.array(places)
     layouts = version.files.layouts[chosen]
-    frames = [_rows_of_part(spark, version, chosen[layouts == layout]) for layout in np.unique(layouts)]
+    frames = [
+        _rows_of_part(spark, version, chosen[layouts == layout], leaving or {})
+        for layout in np.unique(layouts)
+    ]
     united = frames[0]
     for frame in frames[1:]:
         united = united.union(frame)
     return united
 
 
-def _rows_of_part(spark: SparkSession, version: TableVersion, places: np.ndarray) -> DataFrame:
+def _rows_of_part(
+    spark: SparkSession, version: TableVersion, places: np.ndarray, leaving: Mapping[int, BitMap]
+) -> DataFrame:
     """Return the rows of files with one layout, since Spark loses positions in unions of several."""
     files = version.files
     schema = json.loads(version.schema)
@@ -104,7 +123,7 @@ def _rows_of_part(spark: SparkSession, version: TableVersion, places: np.ndarray
             sequence_numbers=files.sequence_numbers[places],
             partition_ids=files.partition_ids[places],
         ),
-        deleted_rows=_DeletedRowsOfPart(version.deleted_rows, places),
+        deleted_rows=_DeletedRowsOfPart(version.deleted_rows, places, leaving),
     )
     frame = version_frame(spark, part, position=POSITION)
     if frame.columns[-1] == POSITION:
@@ -112,30 +131,26 @@ def _rows_of_part(spark: SparkSession, version: TableVersion, places: np.ndarray
     return frame.select(*map(column, frame.columns), col("_metadata.row_index").alias(POSITION))
 
 
-def matching_positions(rows: DataFrame, condition: Column) -> dict[int, BitMap]:
-    """Return the positions of the rows that satisfy a condition, by the places of their files.
+def positions_by_place(rows: DataFrame) -> dict[int, BitMap]:
+    """Return the positions of rows by the places of their files.
 
     Args:
-        rows: Rows of `rows_at`.
-        condition: The condition; rows on which it is NULL do not satisfy it.
+        rows: Rows with `PLACE` and `POSITION`, which may repeat.
     """
-    matching = rows.where(condition).select(column(PLACE), column(POSITION))
+    # A long for 64 rows keeps small what many rows of a file bring to this process.
+    bit = expr(f"shiftleft(1L, CAST({quoted_name(POSITION)} & 63 AS INT))")
+    words = rows.select(column(PLACE), shiftright(column(POSITION), 6).alias("word"), bit.alias("bit"))
+    united = words.groupBy(column(PLACE), column("word")).agg(bit_or(column("bit")))
     positions: dict[int, BitMap] = {}
-    for batch in matching._collect_as_arrow():
-        places, in_files = (lanes.to_numpy() for lanes in batch.columns)
+    for batch in united._collect_as_arrow():
+        places, numbers, masks = (lanes.to_numpy() for lanes in batch.columns)
+        bits = np.unpackbits(masks.astype("<i8").view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
+        lanes, offsets = np.nonzero(bits)
+        in_files = (64 * numbers[lanes] + offsets).astype(np.uint32)
         for place in np.unique(places).tolist():
-            bitmap = BitMap(in_files[places == place].astype(np.uint32))
+            bitmap = BitMap(in_files[places[lanes] == place])
             positions[place] = positions.get(place, BitMap()) | bitmap
     return positions
-
-
-def matching_counts(rows: DataFrame, condition: Column) -> dict[int, tuple[int, int]]:
-    """Return the numbers of rows that satisfy a condition, and of all, by the places of their files.
-
-    Files without rows that satisfy it are left out.
-    """
-    counts = rows.groupBy(column(PLACE)).agg(count(when(condition, 1)), count("*")).collect()
-    return {place: (matching, live) for place, matching, live in counts if matching}
 
 
 def write_rows(rows: DataFrame, fields: str, directory: str) -> list[WrittenFile]:

@@ -11,14 +11,12 @@ from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from pruning.dml.changed_rows import PLACE, POSITION, column
 from pruning.dml.merge_sources import MergeSource, key_equality
+from pruning.dml.running import CLAUSE
 from pruning.dml.target_parts import SOURCE, TARGET
 from pruning.dml.when_clauses import WhenClause
 from pruning.errors import InputError
 from pruning.expressions.names import quoted_name
 from pruning.techniques.dml.rewriting import Then, When
-
-# The number of the clause that has changed a row or inserted it.
-CLAUSE = "`clause"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -9,17 +9,16 @@ from typing import Any
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+from pyspark.sql.types import StructType
 
 from pruning.arguments import check_choice, check_sequence, check_text, describe_value
-from pruning.dml.changed_rows import PLACE, POSITION, rows_at
+from pruning.dml.changed_rows import rows_at
 from pruning.dml.conditions import blocks_for
-from pruning.dml.merge_running import MergeRun
 from pruning.dml.merge_sources import MergeSource
 from pruning.dml.merged_rows import MergedRows, all_values
 from pruning.dml.opening import open_target
 from pruning.dml.plans import MergeClause, plan_merge
-from pruning.dml.running import StatementResult
+from pruning.dml.running import StatementResult, StatementRun
 from pruning.dml.statements import checked_assignments, writing_session
 from pruning.dml.target_parts import TargetPart, target_part
 from pruning.dml.targets import Statement, Target, WriteMode
@@ -101,9 +100,7 @@ def _run(
 ) -> StatementResult:
     """Plan a MERGE, and execute it."""
     schema = StructType.fromJson(json.loads(target.version.schema))
-    places_of_rows = [StructField(PLACE, IntegerType()), StructField(POSITION, LongType())]
-    empty = spark.createDataFrame([], StructType([*schema.fields, *places_of_rows]))
-    MergedRows(rows=empty, source=source, on=on, clauses=clauses).check()
+    MergedRows(rows=rows_at(spark, target.version, []), source=source, on=on, clauses=clauses).check()
     columns = fields_of(target.version.schema)
     on_part = target_part(spark, on, columns, source.columns)
     parts = [
@@ -125,11 +122,11 @@ def _run(
         on=on_part.text,
         on_more=on_part.more or planned.is_raising,
     )
-    places = plan.blocks.read_blocks.tolist()
-    rows = rows_at(spark, target.version, places) if places else empty
-    run = MergeRun(
+    rows = rows_at(spark, target.version, plan.blocks.read_blocks.tolist())
+    run = StatementRun(
         spark=spark,
         target=target,
+        statement=Statement.MERGE,
         mode=mode,
         plan=plan,
         clauses=clauses,

@@ -1,18 +1,17 @@
-"""The execution of a planned statement: Spark finds rows and writes files, and one commit follows."""
+"""The execution of a planned statement: Spark makes the new rows and writes them, and one commit follows."""
 
-import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
-import pyarrow as pa
+import numpy as np
 from py4j.protocol import Py4JError
 from pyarrow import fs
 from pyroaring import BitMap
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql.functions import broadcast, coalesce, expr, lit, monotonically_increasing_id
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import coalesce, expr, lit
 
 from pruning.dml.changed_rows import (
     GROUP,
@@ -20,18 +19,22 @@ from pruning.dml.changed_rows import (
     POSITION,
     WrittenFile,
     column,
-    matching_counts,
-    matching_positions,
+    positions_by_place,
     rows_at,
     write_rows,
 )
 from pruning.dml.plans import RewritePlan
+from pruning.dml.row_groups import group_by_values
 from pruning.dml.targets import Statement, StatementChange, Target, UncertainStatement, WriteMode
+from pruning.dml.when_clauses import WhenClause
 from pruning.errors import InputError
 from pruning.metadata.files.locations import is_uri, locate, to_uri
+from pruning.metadata.table.live_rows import live_row_counts
 from pruning.spark.jvm.gateway import first_line
-from pruning.spark.versioned.frames import version_frame
-from pruning.techniques.dml.rewriting import Fate
+from pruning.techniques.dml.rewriting import Fate, Then, When
+
+# The number of the clause that has changed a row or inserted it.
+CLAUSE = "`clause"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -70,207 +73,219 @@ class StatementRun:
         spark: The session.
         target: The table.
         statement: Its kind.
-        condition: Its condition in Spark SQL.
         mode: The way in which rows leave files of which other rows stay.
         plan: The fates of the version's files.
-        assignments: Expressions in Spark SQL, by the columns that they give new values.
+        clauses: Its clauses in order; a DELETE and an UPDATE are one for rows that match.
+        changes: The rows that they change and insert: `PLACE` and `POSITION`, of the changed ones; `CLAUSE`;
+            and the new values of the table's columns, unless all clauses delete. None if there is no row.
+        condition: The condition in Spark SQL on the rows of the target that the statement depends on.
     """
 
     spark: SparkSession
     target: Target
     statement: Statement
-    condition: str
     mode: WriteMode
     plan: RewritePlan
-    assignments: Mapping[str, str]
+    clauses: Sequence[WhenClause]
+    changes: DataFrame | None
+    condition: str
 
     def execute(self) -> StatementResult:
         """Change the table.
 
         Raises:
-            InputError: as `commit_rows`.
+            InputError: Spark fails on the statement; several rows of a source would change one of the
+                target; a new row violates a condition of the table; or the commit fails. The table has not
+                changed then.
         """
-        return commit_rows(self.spark, self.target, self.statement, self.plan, self._change)
+        directory = self.target.new_directory()
+        version = None
+        try:
+            change = self._change(directory)
+            if change.removed or change.deleted or change.written:
+                version = self.target.commit(self.spark, change)
+        except UncertainStatement:
+            # A version of the table may name the new files.
+            raise
+        except (PySparkException, Py4JError) as error:
+            _delete_directory(directory)
+            raise InputError(
+                f"{self.statement.value}: Spark fails on it ({first_line(error)}); the table was not changed"
+            ) from error
+        except InputError:
+            _delete_directory(directory)
+            raise
+        if version is None:
+            return StatementResult(plan=self.plan, version=None)
+        paths = self.target.version.files.paths
+        return StatementResult(
+            plan=self.plan,
+            version=version,
+            removed_files=tuple(paths[place] for place in change.removed),
+            added_files=tuple(file.path for file in change.written),
+            deleted_positions=sum(map(len, change.deleted.values())),
+        )
 
     @cached_property
-    def _condition(self) -> Column:
-        return coalesce(expr(self.condition), lit(False))
+    def _changed_rows(self) -> DataFrame | None:
+        """The changed and inserted rows, evaluated once; None if there is no row.
+
+        Their places, their partitions and their values must be of one run, since expressions such as
+        `rand()` or `current_timestamp()` give others in the next. The executors store the rows until the
+        statement is done.
+        """
+        return None if self.changes is None else self.changes.localCheckpoint()
+
+    @cached_property
+    def _counts(self) -> dict[tuple[int, int | None], int]:
+        """The numbers of changed and inserted rows by clause and by the place of their file."""
+        if self._changed_rows is None:
+            return {}
+        counts = self._changed_rows.groupBy(column(CLAUSE), column(PLACE)).count().collect()
+        return {(clause, place): rows for clause, place, rows in counts}
 
     def _change(self, directory: str) -> StatementChange:
         """Return what the statement changes, after Spark has written its new files into a directory."""
-        if self.assignments:
-            # Spark refuses an expression that no row can have, also where no row matches.
-            self._with_new_values(version_frame(self.spark, self.target.version))
-        whole, candidates = self._places(Fate.DELETED), self._places(Fate.REWRITTEN)
-        positional = [place for place in candidates if self._leaves_by_position(place)]
-        positions = self._matching_positions(positional)
-        counts = self._matching_counts(sorted({*candidates} - {*positional}))
-        row_counts = self.plan.metadata["row_count"].to_pylist()
-        emptied: set[int] = set()
-        if self.statement is Statement.DELETE:
-            emptied = {place for place, (matching, live) in counts.items() if matching == live}
-            emptied |= {place for place, rows in positions.items() if len(rows) == row_counts[place]}
-        copied = sorted(counts.keys() - emptied)
-        marked = sorted(positions.keys() - emptied)
-        written, partitions = self._write_files(copied, marked, directory)
-        is_update = self.statement is Statement.UPDATE
-        of_copied = [counts[place] for place in copied]
-        expected = sum(live if is_update else live - matching for matching, live in of_copied)
-        expected += sum(len(positions[place]) for place in marked if is_update)
+        fates = self.plan.blocks.fates
+        whole = np.flatnonzero(fates == Fate.DELETED).tolist()
+        positions = self._leaving_positions()
+        live = self._live_rows(positions)
+        emptied = {place for place, bitmap in positions.items() if len(bitmap) == live[place]} - {*whole}
+        rest = sorted(positions.keys() - emptied - {*whole})
+        marked = {place: positions[place] for place in rest if self._leave_by_position(place)}
+        rewritten = {place: positions[place] for place in rest if place not in marked}
+        written, partitions = self._written_files(directory, rewritten)
+        expected = sum(
+            rows for (clause, _), rows in self._counts.items() if self.clauses[clause].then is not Then.DELETE
+        ) + sum(live[place] - len(bitmap) for place, bitmap in rewritten.items())
         if sum(file.row_count for file in written) != expected:
             raise InputError(
-                f"{self.target.version.location}: the new files have other rows than the statement selects, "
-                "as if its expressions had other values each time; the table was not changed"
+                f"{self.target.version.location}: the new files that its file system lists have not the "
+                f"{expected:,} rows of the statement; the table was not changed"
             )
         return StatementChange(
             statement=self.statement,
             condition=self.condition,
             directory=directory,
-            read=tuple(sorted([*whole, *candidates])),
-            removed=tuple(sorted([*whole, *emptied, *copied])),
-            deleted={place: positions[place] for place in marked},
+            read=tuple(np.flatnonzero((fates != Fate.UNTOUCHED) | self.plan.blocks.joined).tolist()),
+            removed=tuple(sorted([*whole, *emptied, *rewritten])),
+            deleted=marked,
             written=tuple(written),
             partitions=partitions,
         )
 
-    def _leaves_by_position(self, place: int) -> bool:
+    def _leave_by_position(self, place: int) -> bool:
         """Tell whether rows leave a file by their positions, so that it stays."""
         return self.mode is WriteMode.MERGE_ON_READ and self.target.has_row_count(place)
 
-    def _places(self, fate: Fate) -> list[int]:
-        """Return the places of the files with a fate."""
-        return [place for place, of_file in enumerate(self.plan.blocks.fates.tolist()) if of_file == fate]
+    def _leaving_positions(self) -> dict[int, BitMap]:
+        """Return the positions of the rows that change, by the places of their files.
 
-    def _matching_positions(self, places: Sequence[int]) -> dict[int, BitMap]:
-        """Return the positions of the matching rows by the places of files, without files that have none."""
-        if not places:
+        Raises:
+            InputError: several rows of a source would change one row.
+        """
+        if self._changed_rows is None:
             return {}
-        return matching_positions(rows_at(self.spark, self.target.version, places), self._condition)
+        positions = positions_by_place(self._changed_rows.where(column(PLACE).isNotNull()))
+        changed = sum(rows for (_, place), rows in self._counts.items() if place is not None)
+        matched = [clause for clause in self.clauses if clause.when is When.MATCHED]
+        # A row can be deleted by several rows of the source, if no other of them could do anything else.
+        deletes_all = [clause.then is Then.DELETE and clause.condition is None for clause in matched] == [
+            True
+        ]
+        if changed != sum(map(len, positions.values())) and not deletes_all:
+            raise InputError(
+                f"{self.target.version.location}: several rows of the source would change one row of the "
+                "table, so that the result is not defined; let the source have one row for each. The table "
+                "was not changed"
+            )
+        return positions
 
-    def _matching_counts(self, places: Sequence[int]) -> dict[int, tuple[int, int]]:
-        """Return the numbers of matching rows, and of all, of the files that have matching ones."""
-        if not places:
-            return {}
-        return matching_counts(rows_at(self.spark, self.target.version, places), self._condition)
+    def _live_rows(self, places: Collection[int]) -> dict[int, int]:
+        """Return the numbers of live rows of files."""
+        stated = live_row_counts(self.plan.metadata)
+        counts = {place: rows for place in places if (rows := stated[place]) is not None}
+        uncounted = sorted(set(places) - counts.keys())
+        if uncounted:
+            rows = rows_at(self.spark, self.target.version, uncounted)
+            counts |= dict(rows.groupBy(column(PLACE)).count().collect())
+        return counts
 
-    def _write_files(
-        self, copied: Sequence[int], marked: Sequence[int], directory: str
+    def _written_files(
+        self, directory: str, rewritten: Mapping[int, BitMap]
     ) -> tuple[list[WrittenFile], dict[int, int | Mapping[str, Any]]]:
-        """Write the new files of a statement, and return them and the partitions of their groups.
+        """Write the new rows, and those that stay of some files; return the files and their partitions.
 
         Args:
-            copied: The places of files whose other rows are written, too.
-            marked: The places of files whose other rows stay where they are.
             directory: The directory of the new files.
+            rewritten: The positions of the rows that leave these files, by their places.
         """
-        frames = []
-        if copied:
-            frames.append(rows_at(self.spark, self.target.version, copied).where(~self._condition))
-        if self.statement is Statement.UPDATE and (copied or marked):
-            matching = rows_at(self.spark, self.target.version, sorted([*copied, *marked]))
-            frames.append(self._updated_rows(matching.where(self._condition)))
-        if not frames:
+        parts, partitions = self._new_rows()
+        if rewritten:
+            remaining = rows_at(self.spark, self.target.version, sorted(rewritten), leaving=rewritten)
+            parts.append(remaining.withColumn(GROUP, column(PLACE)))
+            partitions |= {place: place for place in rewritten}
+        if not partitions:
             return [], {}
-        rows, partitions = self._in_groups(functools.reduce(DataFrame.union, frames), [*copied, *marked])
         columns = [column(name) for name in (*self.target.file_columns, PLACE, POSITION, GROUP)]
-        return write_rows(rows.select(*columns), self.target.file_fields, directory), partitions
+        rows = reduce(DataFrame.union, [part.select(*columns) for part in parts])
+        return write_rows(rows, self.target.file_fields, directory), partitions
 
-    def _updated_rows(self, rows: DataFrame) -> DataFrame:
-        """Return rows with the new values of their columns.
+    def _new_rows(self) -> tuple[list[DataFrame], dict[int, int | Mapping[str, Any]]]:
+        """Return the new rows with the groups that they are written in, and the partitions of these.
+
+        Rows stay in the partition of their file, unless a clause gives new values to what decides it.
 
         Raises:
             InputError: a row violates a condition of the table.
         """
-        updated = self._with_new_values(rows)
+        if self._changed_rows is None:
+            return [], {}
+        writing = {place for place, clause in enumerate(self.clauses) if clause.then is not Then.DELETE}
+        moving = {place for place in writing if self._is_moving(self.clauses[place])}
+        self._check_conditions(_with_clause(self._changed_rows, writing))
+        parts: list[DataFrame] = []
+        places = {place for clause, place in self._counts if clause in writing - moving}
+        partitions: dict[int, int | Mapping[str, Any]] = {
+            place: place for place in places if place is not None
+        }
+        if partitions:
+            in_place = _with_clause(self._changed_rows, writing - moving)
+            parts.append(in_place.withColumn(GROUP, column(PLACE)))
+        if any(clause in moving for clause, _ in self._counts):
+            # Numbers of groups beside the places of files.
+            first = len(self.target.version.files.paths)
+            moved, values = group_by_values(
+                _with_clause(self._changed_rows, moving), self.target.partition_sources, first
+            )
+            parts.append(moved)
+            partitions |= values
+        return parts, partitions
+
+    def _is_moving(self, clause: WhenClause) -> bool:
+        """Tell whether the values that a clause gives decide the partitions of its rows."""
+        assert isinstance(clause.values, Mapping)
+        return clause.then is Then.INSERT or not clause.values.keys().isdisjoint(
+            self.target.partition_sources
+        )
+
+    def _check_conditions(self, new: DataFrame) -> None:
+        """Check the table's conditions on new rows.
+
+        Raises:
+            InputError: a row violates one of them.
+        """
         for condition in self.target.row_conditions:
-            if updated.where(~coalesce(expr(condition), lit(False))).head(1):
+            if new.where(~coalesce(expr(condition), lit(False))).head(1):
                 raise InputError(
                     f"{self.target.version.location}: a row would have values that violate the table's "
                     f"condition {condition}; the table was not changed"
                 )
-        return updated
-
-    def _with_new_values(self, rows: DataFrame) -> DataFrame:
-        """Return rows with the new values of their columns, without a check of any row."""
-        values = [
-            expr(self.assignments[name]).alias(name) if name in self.assignments else column(name)
-            for name in rows.columns
-        ]
-        return rows.select(*values).to(rows.schema)
-
-    def _in_groups(
-        self, rows: DataFrame, places: Sequence[int]
-    ) -> tuple[DataFrame, dict[int, int | Mapping[str, Any]]]:
-        """Return rows with the number of the group that each is written with, and the groups' partitions.
-
-        The rows of one file stay together. Where a statement gives columns that decide the partition new
-        values, so do those with the same values of these.
-        """
-        sources = [name for name in self.target.partition_sources if name in self.assignments]
-        if not sources:
-            return rows.withColumn(GROUP, column(PLACE)), {place: place for place in places}
-        names = list(self.target.partition_sources)
-        # Numbers of groups beside the places of files. They are computed once, and stay in the session: a
-        # round trip through this process would change times, and a second computation might the numbers.
-        number = monotonically_increasing_id() + len(self.target.version.files.paths)
-        keys = [f"`{place}" for place in range(len(names))]
-        distinct = rows.select(*map(column, names)).distinct().toDF(*keys)
-        groups = distinct.withColumn(GROUP, number).localCheckpoint()
-        table = pa.Table.from_batches(groups._collect_as_arrow())
-        partitions: dict[int, int | Mapping[str, Any]] = {
-            row.pop(GROUP): dict(zip(names, row.values(), strict=True)) for row in table.to_pylist()
-        }
-        is_same = [column(name).eqNullSafe(column(key)) for name, key in zip(names, keys, strict=True)]
-        joined = rows.join(broadcast(groups), is_same)
-        return joined.select(*map(column, rows.columns), column(GROUP)), partitions
 
 
-def commit_rows(
-    spark: SparkSession,
-    target: Target,
-    statement: Statement,
-    plan: RewritePlan,
-    change_of: Callable[[str], StatementChange],
-) -> StatementResult:
-    """Commit what a statement changes.
-
-    Args:
-        spark: The session.
-        target: The table.
-        statement: The statement's kind.
-        plan: Its plan.
-        change_of: Writes the new files into the directory with a path, and returns the change.
-    Raises:
-        InputError: Spark fails on the statement, a new row violates a condition of the table, or the commit
-            fails. The table has not changed then.
-    """
-    directory = target.new_directory()
-    version = None
-    try:
-        change = change_of(directory)
-        if change.removed or change.deleted or change.written:
-            version = target.commit(spark, change)
-    except UncertainStatement:
-        # A version of the table may name the new files.
-        raise
-    except (PySparkException, Py4JError) as error:
-        _delete_directory(directory)
-        raise InputError(
-            f"{statement.value}: Spark fails on it ({first_line(error)}); the table was not changed"
-        ) from error
-    except InputError:
-        _delete_directory(directory)
-        raise
-    if version is None:
-        return StatementResult(plan=plan, version=None)
-    paths = target.version.files.paths
-    return StatementResult(
-        plan=plan,
-        version=version,
-        removed_files=tuple(paths[place] for place in change.removed),
-        added_files=tuple(file.path for file in change.written),
-        deleted_positions=sum(map(len, change.deleted.values())),
-    )
+def _with_clause(rows: DataFrame, clauses: Collection[int]) -> DataFrame:
+    """Return the rows that clauses with some numbers have made."""
+    return rows.where(column(CLAUSE).isin(*clauses) if clauses else lit(False))
 
 
 def _delete_directory(directory: str) -> None:

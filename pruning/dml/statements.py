@@ -10,18 +10,23 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import expr, lit
 
 from pruning.arguments import check_choice, check_text, describe_value
+from pruning.dml.changed_rows import PLACE, POSITION, column, rows_at
 from pruning.dml.conditions import blocks_for
 from pruning.dml.opening import open_target
 from pruning.dml.plans import plan_delete, plan_update
-from pruning.dml.running import StatementResult, StatementRun
+from pruning.dml.running import CLAUSE, StatementResult, StatementRun
 from pruning.dml.targets import Statement, Target, WriteMode
+from pruning.dml.when_clauses import WhenClause
 from pruning.errors import InputError
 from pruning.spark.drive.predicates import parsed_by
-from pruning.spark.jvm.gateway import same_active_session
+from pruning.spark.jvm.gateway import first_line, same_active_session
 from pruning.spark.versioned.schemas import fields_of
+from pruning.techniques.dml.rewriting import Then, When
 
 __all__ = ["StatementResult", "WriteMode", "delete", "update"]
 
@@ -114,17 +119,61 @@ def _run(
         mode = target.default_mode(statement) if mode is None else mode
         target.check(statement, mode)
         checked = checked_assignments(session, target, assignments)
-        blocks = blocks_for(session, target.version, [where])
-        run = StatementRun(
-            spark=session,
-            target=target,
-            statement=statement,
-            condition=where,
-            mode=mode,
-            plan=(plan_delete if statement is Statement.DELETE else plan_update)(where, blocks),
-            assignments=checked,
-        )
-        return run.execute()
+        return statement_run(session, target, statement, where, mode, checked).execute()
+
+
+def statement_run(
+    spark: SparkSession,
+    target: Target,
+    statement: Statement,
+    where: str,
+    mode: WriteMode,
+    assignments: Mapping[str, str],
+) -> StatementRun:
+    """Plan a DELETE or an UPDATE of the version that a target has read.
+
+    Args:
+        spark: A session of `writing_session`.
+        target: The table.
+        statement: The kind.
+        where: The condition, in Spark SQL.
+        mode: The way in which rows leave a file of which other rows stay.
+        assignments: Expressions in Spark SQL by the table's own names of columns; none for a DELETE.
+    """
+    blocks = blocks_for(spark, target.version, [where])
+    is_delete = statement is Statement.DELETE
+    plan = plan_delete(where, blocks) if is_delete else plan_update(where, blocks)
+    places = plan.blocks.rewritten_blocks.tolist()
+    rows = rows_at(spark, target.version, places)
+    try:
+        changes = _with_new_values(rows.where(expr(where)), assignments).withColumn(CLAUSE, lit(0))
+    except PySparkException as error:
+        # Spark refuses an expression that no row can have, also where no row matches.
+        raise InputError(
+            f"{statement.value}: Spark fails on it ({first_line(error)}); the table was not changed"
+        ) from error
+    then = Then.DELETE if is_delete else Then.UPDATE
+    return StatementRun(
+        spark=spark,
+        target=target,
+        statement=statement,
+        mode=mode,
+        plan=plan,
+        clauses=[WhenClause(when=When.MATCHED, then=then, values=assignments or None)],
+        changes=changes if places else None,
+        condition=where,
+    )
+
+
+def _with_new_values(rows: DataFrame, assignments: Mapping[str, str]) -> DataFrame:
+    """Return rows with the new values of their columns, and the places of rows; without any, these alone."""
+    if not assignments:
+        return rows.select(column(PLACE), column(POSITION))
+    values = [
+        expr(assignments[name]).alias(name) if name in assignments else column(name) for name in rows.columns
+    ]
+    # The casts are those of an INSERT.
+    return rows.select(*values).to(rows.schema)
 
 
 @contextlib.contextmanager

@@ -14,10 +14,10 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.io.pyarrow import PyArrowFile
 from pyspark.sql import SparkSession
 
-from pruning.dml import Then, When, WhenClause, WriteMode, delete, merge, merge_running, running, update
+from pruning.dml import Then, When, WhenClause, WriteMode, delete, merge, running, update
 
 # Spark's own writes of one statement are one call here.
-_BY_SPARK = ((running, "write_rows"), (merge_running, "write_rows"))
+_BY_SPARK = ((running, "write_rows"),)
 WRITES: dict[str, tuple[tuple[Any, str], ...]] = {
     "delta": (
         *_BY_SPARK,

@@ -12,10 +12,9 @@ from pyspark.sql import SparkSession
 
 from oracles.isolation import Result, check
 from pruning.dml import WriteMode, delete, update
-from pruning.dml.conditions import blocks_for
 from pruning.dml.opening import open_target
-from pruning.dml.plans import plan_update
 from pruning.dml.running import StatementRun
+from pruning.dml.statements import statement_run
 from pruning.dml.targets import Statement, StatementConflict
 from pruning.errors import InputError
 from pruning.metadata.delta import committing as delta_committing
@@ -57,15 +56,7 @@ def _start_update(
 ) -> StatementRun:
     """Return an update that has read the table as it is now."""
     target = open_target(spark, table)
-    return StatementRun(
-        spark=spark,
-        target=target,
-        statement=Statement.UPDATE,
-        condition=where,
-        mode=mode,
-        plan=plan_update(where, blocks_for(spark, target.version, [where])),
-        assignments={"balance": assignment},
-    )
+    return statement_run(spark, target, Statement.UPDATE, where, mode, {"balance": assignment})
 
 
 def _result(spark: SparkSession, path: str, keys: tuple[str, ...] = ()) -> Result:

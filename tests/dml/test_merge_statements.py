@@ -231,7 +231,7 @@ def test_a_row_with_a_key_of_the_source_that_comes_meanwhile_is_a_conflict(
             table.handle.refresh().append(arrow_rows(coming))
         return write_rows(*arguments)
 
-    monkeypatch.setattr("pruning.dml.merge_running.write_rows", after_another)
+    monkeypatch.setattr("pruning.dml.running.write_rows", after_another)
     source = source_of(spark, Row(9, 1, 1), Row(2, 2, 2))
     with pytest.raises(StatementConflict):
         merge(spark, table.handle, source, {"k": "k"}, [UPDATE, INSERT])

@@ -1,6 +1,7 @@
 """DELETE and UPDATE of tables of Delta Lake: what they read, what they write, and what they leave alone."""
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
+from pyspark import TaskContext
 
 from oracles.answers.frames import settings
-from pruning.dml import StatementConflict, WriteMode, changed_rows, delete, running, update
+from pruning.dml import (
+    StatementConflict,
+    Then,
+    When,
+    WhenClause,
+    WriteMode,
+    changed_rows,
+    delete,
+    merge,
+    running,
+    update,
+)
 from pruning.dml.delta_targets import DeltaTarget
 from pruning.errors import InputError
 from pruning.metadata.delta.opening import open_delta_version
@@ -46,6 +59,15 @@ def rows_of(spark: Any, folder: str) -> set[Any]:
 def files_in(folder: str) -> set[str]:
     """Return all files in a directory, at any depth."""
     return {str(path) for path in Path(folder).rglob("*") if path.is_file() and path.suffix != ".crc"}
+
+
+def remove_statistics(folder: str) -> None:
+    """Remove all statistics from a table's log, the numbers of rows among them."""
+    for entry in Path(folder, "_delta_log").glob("*.json"):
+        actions = [json.loads(line) for line in entry.read_text().splitlines()]
+        for action in actions:
+            action.get("add", {}).pop("stats", None)
+        entry.write_text("".join(json.dumps(action) + "\n" for action in actions))
 
 
 def job_count(spark: Any, call: Callable[[], Any]) -> int:
@@ -160,15 +182,45 @@ def test_a_condition_means_what_it_means_in_the_given_session(spark: Any, tmp_pa
 @pytest.mark.parametrize("mode", WriteMode)
 def test_a_file_without_a_known_number_of_rows_is_rewritten(spark: Any, folder: str, mode: WriteMode) -> None:
     """Delta Lake forbids deletion vectors of such files."""
-    for entry in Path(folder, "_delta_log").glob("*.json"):
-        actions = [json.loads(line) for line in entry.read_text().splitlines()]
-        for action in actions:
-            action.get("add", {}).pop("stats", None)
-        entry.write_text("".join(json.dumps(action) + "\n" for action in actions))
+    remove_statistics(folder)
     update(spark, folder, {"y": "-1"}, "x = 4", mode=mode)
     result = delete(spark, folder, "x IN (0, 1, 2, 8)", mode=mode)
     assert not result.deleted_positions
     assert rows_of(spark, folder) == {(3, 30), (4, -1), (5, 50), (6, 60), (7, 70)}
+
+
+def test_a_merge_keeps_the_other_rows_of_a_file_without_a_known_number_of_rows(
+    spark: Any, folder: str
+) -> None:
+    """One row leaves each file, whose number of rows stands as one in block metadata."""
+    remove_statistics(folder)
+    clause = WhenClause(when=When.MATCHED, then=Then.DELETE)
+    merge(spark, folder, spark.createDataFrame([(1,), (8,)], "x long"), {"x": "x"}, [clause])
+    assert {x for x, _ in rows_of(spark, folder)} == {0, 2, 3, 4, 5, 6, 7}
+
+
+@pytest.mark.parametrize("mode", WriteMode)
+def test_a_condition_that_changes_while_a_statement_runs_is_evaluated_once(
+    spark: Any, folder: str, tmp_path: Path, mode: WriteMode
+) -> None:
+    """It is TRUE in the first stage of Spark that evaluates it, and FALSE in all others."""
+    seen_in = tmp_path / "stage"
+
+    def is_first_stage(x: int) -> bool:
+        context = TaskContext.get()
+        assert context is not None
+        try:
+            with seen_in.open("x") as file:
+                file.write(str(context.stageId()))
+        except FileExistsError:
+            # Another row was first, or another task, which may not have written yet.
+            while not seen_in.read_text():
+                time.sleep(0.01)
+        return seen_in.read_text() == str(context.stageId())
+
+    spark.udf.register("is_first_stage", is_first_stage, "boolean")
+    update(spark, folder, {"y": "-1"}, "x > 4 AND is_first_stage(x)", mode=mode)
+    assert rows_of(spark, folder) == {(x, -1 if x > 4 else 10 * x) for x in range(9)}
 
 
 @pytest.mark.parametrize("mode", WriteMode)
@@ -200,7 +252,7 @@ def test_rows_that_are_lost_on_the_way_are_noticed(
     write_rows = changed_rows.write_rows
     monkeypatch.setattr(running, "write_rows", lambda *arguments: write_rows(*arguments)[1:])
     files = files_in(folder)
-    with pytest.raises(InputError, match="other rows than the statement selects"):
+    with pytest.raises(InputError, match="have not the 2 rows of the statement"):
         update(spark, folder, {"y": "0"}, "x IN (1, 4)")
     assert files_in(folder) == files
 

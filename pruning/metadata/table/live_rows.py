@@ -18,6 +18,15 @@ def with_deleted_rows(metadata: pa.Table, deleted: np.ndarray) -> pa.Table:
     return metadata.append_column(FIELD, pa.array(deleted, pa.bool_())) if deleted.any() else metadata
 
 
+def live_row_counts(metadata: pa.Table) -> list[int | None]:
+    """Return the number of live rows of each block; None where only an upper bound is known."""
+    counts = metadata.column("row_count").combine_chunks()
+    if FIELD in metadata.schema.names:
+        counts = pc.if_else(pc.fill_null(metadata.column(FIELD).combine_chunks(), False), None, counts)
+    numbers: list[int | None] = counts.to_pylist()
+    return numbers
+
+
 def countable_verdicts(verdicts: np.ndarray, metadata: pa.Table) -> np.ndarray:
     """Return the verdicts with SOME instead of ALL for blocks whose rows cannot be counted.
 
