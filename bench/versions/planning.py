@@ -1,31 +1,35 @@
 """Plan queries over one version of a table of very many files, some with deleted rows, and read what is left.
 
-    python bench/versions/planning.py [--files N] [--rows N] [--rounds N]
+    PYTHONPATH=bench/versions python bench/versions/planning.py [--formats delta,iceberg,runtime]
+        [--files N] [--rows N] [--rounds N]
 
-The log of a table of Delta Lake is written by hand: FILES files with ROWS rows each, of which `id` ascends
-over the files and `unit` takes turns; of the files only those exist that the queries need. Three tables
-differ in their deletes alone: none, in each twentieth file, and in each second file; a file with deletes has
-lost each hundredth row. The first time of each figure is that of the first call, the second the median of
-ROUNDS more.
+The log of a table of Delta Lake, or the manifests of one of Iceberg, are generated: FILES files of ROWS rows
+each, of which `id` ascends over the files and `unit` takes turns; of the files only those exist that the
+queries need. As `runtime`, the table of Iceberg is read by Iceberg's own runtime, where that is installed.
+Three tables of each differ in their deletes alone: none, in each twentieth file, and in each second file; a
+file with deletes has lost each hundredth row. The first time of each figure is that of the first call, the
+second the median of ROUNDS more.
 
 Bars, at 20,000 files with deletes in 1,000: `prune` plans each query within 0.5 s when the table is open, and
 a pruned query takes at most 1.3 times as long as one over its files alone, chosen by hand, with their deleted
-rows. Queries over the three tables open the same files.
+rows. Queries over the three tables of a format open the same files, those that they need.
 """
 
 import argparse
 import base64
 import json
+import shutil
 import statistics
 import struct
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from generated_iceberg import write_iceberg_table
 from pyroaring import BitMap64
 from rich.console import Console
 from rich.table import Table
@@ -36,6 +40,7 @@ from skipproof.sessions import spark_session
 PLAN_SECONDS_MAX, RATIO_MAX = 0.5, 1.3
 # The tables: each how many-th file has deletes; 0 is none.
 EVERY = {"no deletes": 0, "deletes in 1/20": 20, "deletes in 1/2": 2}
+_CATALOG = "spark.sql.catalog.planning"
 TIMES = ("open", "plan", "read", "by hand")
 _MAGIC = 1681511377
 _B85 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
@@ -43,14 +48,17 @@ _Z85 = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*
 _SCHEMA = {"id": "long", "word": "string", "unit": "string", "value": "double"}
 
 
-def queries(files: int, rows: int) -> dict[str, str]:
-    """Return the queries, with `{t}` for the table."""
+def queries(files: int, rows: int) -> dict[str, tuple[str, int]]:
+    """Return the queries, with `{t}` for the table, and how many files each needs from the middle one on."""
     middle = files // 2 * rows
     return {
-        "point": f"SELECT sum(value), count(word) FROM {{t}} WHERE id = {middle + 7}",
-        "IF": f"SELECT sum(value), count(word) FROM {{t}} "
-        f"WHERE IF(unit = 'feet', id * 1, id) BETWEEN {middle} AND {middle + 2 * rows - 1}",
-        "top-k": f"SELECT id, word FROM {{t}} WHERE id >= {middle} ORDER BY id LIMIT 10",
+        "point": (f"SELECT sum(value), count(word) FROM {{t}} WHERE id = {middle + 7}", 1),
+        "IF": (
+            f"SELECT sum(value), count(word) FROM {{t}} "
+            f"WHERE IF(unit = 'feet', id * 1, id) BETWEEN {middle} AND {middle + 2 * rows - 1}",
+            2,
+        ),
+        "top-k": (f"SELECT id, word FROM {{t}} WHERE id >= {middle} ORDER BY id LIMIT 10", 1),
     }
 
 
@@ -80,7 +88,7 @@ def write_table(directory: Path, files: int, rows: int, every: int) -> None:
     ]
     vector = _vector(range(0, rows, 100))
     for file in range(files):
-        name = f"part-{file:05}.parquet"
+        name = part_name(file)
         lower, upper = file * rows, file * rows + rows - 1
         if abs(file - files // 2) < 4:
             pq.write_table(_rows(lower, upper), directory / name, row_group_size=rows)
@@ -143,18 +151,20 @@ def timed(action: Callable[[], object], rounds: int) -> tuple[float, float]:
     return seconds[0], statistics.median(seconds[1:])
 
 
-def measure(spark: Any, directory: Path, files: int, rows: int, rounds: int) -> dict[str, dict[str, Any]]:
+def measure(
+    spark: Any, open_table: Callable[[], Any], folder: Path, files: int, rows: int, rounds: int
+) -> dict[str, dict[str, Any]]:
     """Return the figures of each query over a table."""
-    opening = timed(lambda: pruning.table(spark, directory), rounds)
-    frame = pruning.table(spark, directory)
+    opening = timed(open_table, rounds)
+    frame = open_table()
     results: dict[str, dict[str, Any]] = {}
-    for name, sql in queries(files, rows).items():
+    for name, (sql, count) in queries(files, rows).items():
         frame.createOrReplaceTempView("t")
         query = spark.sql(sql.format(t="t"))
         planning = timed(lambda query=query: pruning.prune(query), rounds)
         pruned = pruning.prune(query)
-        kept = pruned.inputFiles()
-        spark.read.parquet(*kept).createOrReplaceTempView("chosen")
+        paths = [str(folder / part_name(files // 2 + place)) for place in range(count)]
+        spark.read.parquet(*paths).createOrReplaceTempView("chosen")
         by_hand = spark.sql(sql.format(t="chosen"))
         # Both are planned anew each time.
         reading = timed(lambda pruned=pruned: spark_rows(pruned), rounds)
@@ -164,9 +174,15 @@ def measure(spark: Any, directory: Path, files: int, rows: int, rounds: int) -> 
             "plan": planning,
             "read": reading,
             "by hand": chosen,
-            "files": [file.rpartition("/")[2] for file in kept],
+            "files": pruning.explain(query).scans[0].files_kept,
+            "needed": count,
         }
     return results
+
+
+def part_name(number: int) -> str:
+    """Return the name of a data file."""
+    return f"part-{number:05}.parquet"
 
 
 def spark_rows(frame: Any) -> Any:
@@ -180,36 +196,57 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=20_000)
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--formats", default="delta,iceberg")
     options = parser.parse_args()
     settings = {"spark.master": "local[1]", "spark.driver.memory": "1g"}
-    with spark_session(settings) as spark:
-        figures = {
-            table: _measure_new(spark, every, options.files, options.rows, options.rounds)
-            for table, every in EVERY.items()
-        }
     shown = Table("table", "query", *(f"{name} s" for name in TIMES), "ratio", "files")
     missed = []
-    for table, by_query in figures.items():
-        for query, of_query in by_query.items():
-            ratio = of_query["read"][1] / of_query["by hand"][1]
-            pairs = (of_query[name] for name in TIMES)
-            seconds = (f"{first:.2f} {later:.2f}" for first, later in pairs)
-            shown.add_row(table, query, *seconds, f"{ratio:.2f}", str(len(of_query["files"])))
-            if of_query["plan"][1] > PLAN_SECONDS_MAX:
-                missed.append(f"{table}, {query}: planning takes {of_query['plan'][1]:.2f} s")
-            if ratio > RATIO_MAX:
-                missed.append(f"{table}, {query}: reading takes {ratio:.2f} times as long as by hand")
-            if of_query["files"] != figures["no deletes"][query]["files"]:
-                missed.append(f"{table}, {query}: other files are opened than without deletes")
-    console = Console(width=110)
+    with tempfile.TemporaryDirectory() as warehouse:
+        catalog = {f"{_CATALOG}.type": "hadoop", f"{_CATALOG}.warehouse": warehouse}
+        with spark_session(settings) as spark:
+            for name, value in {_CATALOG: "org.apache.iceberg.spark.SparkCatalog", **catalog}.items():
+                spark.conf.set(name, value)
+            for format_ in options.formats.split(","):
+                for table, every in EVERY.items():
+                    folder = Path(warehouse) / "db" / f"{format_}{every}"
+                    figures = _measure_new(spark, folder, format_, options, every)
+                    label = f"{format_}, {table}"
+                    missed += _add_rows(shown, label, figures)
+                    shutil.rmtree(folder)
+    console = Console(width=120)
     console.print(shown)
     console.print("\n".join(missed) or "All bars are met.")
 
 
-def _measure_new(spark: Any, every: int, files: int, rows: int, rounds: int) -> dict[str, dict[str, Any]]:
-    with tempfile.TemporaryDirectory() as folder:
-        write_table(Path(folder), files, rows, every)
-        return measure(spark, Path(folder), files, rows, rounds)
+def _add_rows(shown: Table, label: str, figures: dict[str, dict[str, Any]]) -> Iterator[str]:
+    """Add the figures of a table to what is printed, and yield the bars that it misses."""
+    for query, of_query in figures.items():
+        ratio = of_query["read"][1] / of_query["by hand"][1]
+        seconds = (f"{first:.2f} {later:.2f}" for first, later in (of_query[name] for name in TIMES))
+        shown.add_row(label, query, *seconds, f"{ratio:.2f}", f"{of_query['files']:,}")
+        if of_query["plan"][1] > PLAN_SECONDS_MAX:
+            yield f"{label}, {query}: planning takes {of_query['plan'][1]:.2f} s"
+        if ratio > RATIO_MAX:
+            yield f"{label}, {query}: reading takes {ratio:.2f} times as long as by hand"
+        if of_query["files"] != of_query["needed"]:
+            yield f"{label}, {query}: {of_query['files']:,} files are opened, {of_query['needed']} are needed"
+
+
+def _measure_new(
+    spark: Any, folder: Path, format_: str, options: argparse.Namespace, every: int
+) -> dict[str, dict[str, Any]]:
+    folder.mkdir(parents=True)
+    files, rows = options.files, options.rows
+    if format_ == "delta":
+        write_table(folder, files, rows, every)
+        return measure(spark, lambda: pruning.table(spark, folder), folder, files, rows, options.rounds)
+    write_iceberg_table(folder, files, rows, every, _rows)
+    name = f"planning.db.{folder.name}"
+
+    def open_table() -> Any:
+        return spark.table(name) if format_ == "runtime" else pruning.table(spark, folder)
+
+    return measure(spark, open_table, folder / "data", files, rows, options.rounds)
 
 
 if __name__ == "__main__":
