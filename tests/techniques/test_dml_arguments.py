@@ -135,6 +135,12 @@ def test_a_merge_is_never_planned_with_a_wrong_argument(drawn: tuple[str, Any, C
     assert is_right(drawn)
 
 
+def test_an_enumeration_is_no_array_of_keys() -> None:
+    clause = MergeClause(when=When.MATCHED, then=Then.UPDATE)
+    with pytest.raises(InputError, match=r"The values of the key `a` are no bigint"):
+        plan_merge(METADATA, [clause], keys={"a": When})
+
+
 @pytest.mark.parametrize("spot", SPOTS)
 def test_wrong_values_reach_each_argument(spot: str) -> None:
     find(merges(), lambda drawn: drawn[0] == spot and not SPOTS[spot](drawn[1]), settings=unshrunk(2_000))

@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -102,12 +102,11 @@ class DeltaTableOfWorld:
             TableReads(version=state.version, protocol=state.protocol, metadata=state.metadata),
         )
 
-    def rows_of_another_reader(self) -> pa.Table | None:
-        """Return the rows as delta-rs reads them; None where it does not read the table."""
-        if self._mapping != "none":
-            return None
-        answer = QueryBuilder().register("t", DeltaTable(self.handle)).execute("SELECT * FROM t")
-        return pa.table(answer.read_all())
+    def rows_of_other_readers(self, spark: Any) -> Iterator[tuple[str, pa.Table]]:
+        """Yield the rows as delta-rs reads them, where it does read the table."""
+        if self._mapping == "none":
+            answer = QueryBuilder().register("t", DeltaTable(self.handle)).execute("SELECT * FROM t")
+            yield "delta-rs", pa.table(answer.read_all())
 
     def _state(self) -> TableState:
         return read_state(str(self.location), newest_version(str(self.location)))

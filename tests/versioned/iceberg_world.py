@@ -1,11 +1,12 @@
 """A table of Apache Iceberg that PyIceberg writes, with partition specs and columns that change."""
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from iceberg_runtime import runtime_jar
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.io.pyarrow import _dataframe_to_data_files, schema_to_pyarrow
 from pyiceberg.schema import Schema
@@ -163,10 +164,13 @@ class IcebergTableOfWorld:
             ),
         )
 
-    def rows_of_another_reader(self) -> pa.Table | None:
-        """Return the rows as PyIceberg reads them."""
-        table: pa.Table = self.handle.scan().to_arrow()
-        return table
+    def rows_of_other_readers(self, spark: Any) -> Iterator[tuple[str, pa.Table]]:
+        """Yield the rows as PyIceberg reads them, and as Iceberg's runtime does where it is installed."""
+        table = self.handle
+        yield "PyIceberg", table.scan().to_arrow()
+        if runtime_jar() is not None:
+            batches = spark.read.format("iceberg").load(table.metadata_location)._collect_as_arrow()
+            yield "Iceberg's runtime", pa.Table.from_batches(batches) if batches else pa.table({})
 
     def _arrow(self, table: Any, state: ModelState, rows: Sequence[ModelRow]) -> pa.Table:
         schema = schema_to_pyarrow(table.schema(), include_field_ids=False)

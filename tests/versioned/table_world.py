@@ -267,14 +267,14 @@ class World:
         """Compare the newest version, and queries over it and an earlier one, with the model."""
         newest = self.table.open()
         self.check_rows(newest, self.state)
-        another = self.table.rows_of_another_reader()
-        if another is not None:
-            names = [column.name for column in self.state.all_columns]
-            rows = [tuple(row[name] for name in names) for row in another.to_pylist()]
-            check_same(rows, self.state.python_rows(), "another reader")
-            self.tally[f"{self.format} read by another reader"] += 1
+        names = [column.name for column in self.state.all_columns]
+        for reader, table in self.table.rows_of_other_readers(self.spark):
+            rows = [tuple(row[name] for name in names) for row in table.to_pylist()]
+            check_same(rows, self.state.python_rows(), reader)
+            self.tally[f"{self.format} read by {reader}"] += 1
         self.check_query(newest, self.state)
-        earlier = choose(self.draw, sorted(self.versions))
+        # In their order: ids of snapshots are drawn by chance.
+        earlier = choose(self.draw, list(self.versions))
         self.check_query(self.table.open(earlier), self.versions[earlier])
 
     def check_versions(self) -> None:

@@ -65,7 +65,8 @@ def typed_values(name: str, values: Any, type_: Type) -> pa.Array:
         raise InputError(
             f"A value of the key {quoted_name(name)} is beyond 64 bits; leave it out, or cast it to {type_}."
         ) from error
-    except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
+    # Arrow asks for items by their numbers, which what is no sequence, such as an enumeration, may not know.
+    except (pa.ArrowException, TypeError, ValueError, AttributeError, LookupError) as error:
         raise InputError(
             f"The values of the key {quoted_name(name)} are no {type_} ({error}); cast them to it."
         ) from error
