@@ -145,7 +145,7 @@ class StatementRun:
         return {(clause, place): rows for clause, place, rows in counts}
 
     def _change(self, directory: str) -> StatementChange:
-        """Return what the statement changes, after Spark has written its new files into a directory."""
+        """Return the statement's change, after Spark has written its new files into a directory."""
         fates = self.plan.blocks.fates
         whole = np.flatnonzero(fates == Fate.DELETED).tolist()
         positions = self._leaving_positions()
@@ -239,15 +239,15 @@ class StatementRun:
         Raises:
             InputError: a row violates a condition of the table.
         """
-        if self._changed_rows is None:
-            return [], {}
         writing = {place for place, clause in enumerate(self.clauses) if clause.then is not Then.DELETE}
+        # Where all clauses delete, the changed rows have no columns of the table.
+        if self._changed_rows is None or not writing:
+            return [], {}
         moving = {place for place in writing if self._is_moving(self.clauses[place])}
         self._check_conditions(_with_clause(self._changed_rows, writing))
         parts: list[DataFrame] = []
-        places = {place for clause, place in self._counts if clause in writing - moving}
         partitions: dict[int, int | Mapping[str, Any]] = {
-            place: place for place in places if place is not None
+            place: place for clause, place in self._counts if place is not None and clause in writing - moving
         }
         if partitions:
             in_place = _with_clause(self._changed_rows, writing - moving)

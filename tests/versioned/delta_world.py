@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable, QueryBuilder
 from pyroaring import BitMap
 from stated_statistics import stated_bounds, statistics_json
-from table_model import NUMBER_ID, WIDER, ModelColumn, ModelRow, ModelState, arrow_rows, is_key
+from table_model import NUMBER, NUMBER_ID, WIDER, ModelColumn, ModelRow, ModelState, arrow_rows, is_key
 
 from pruning.expressions.type_names import type_to_json
 from pruning.metadata.delta.changed_files import delete_rows
@@ -28,7 +28,8 @@ from strategies.choices import choose
 
 _MAPPING = "delta.columnMapping."
 _WRITERS = ("spark", "exact", "cutting", "spark 2")
-_FEATURES = ("appendOnly", "columnMapping", "deletionVectors", "invariants", "typeWidening")
+_WRITER_FEATURES = ("appendOnly", "checkConstraints", "invariants")
+_FEATURES = (*_WRITER_FEATURES, "columnMapping", "deletionVectors", "typeWidening")
 
 
 class DeltaTableOfWorld:
@@ -120,7 +121,7 @@ class DeltaTableOfWorld:
     def _protocol(self) -> dict[str, Any]:
         plain = self._mapping == "none"
         features = [name for name in _FEATURES if not plain or name not in ("columnMapping", "typeWidening")]
-        readers = [name for name in features if name not in ("appendOnly", "invariants")]
+        readers = [name for name in features if name not in _WRITER_FEATURES]
         versions = {"minReaderVersion": 3, "minWriterVersion": 7}
         return {"protocol": {**versions, "readerFeatures": readers, "writerFeatures": features}}
 
@@ -128,7 +129,11 @@ class DeltaTableOfWorld:
         fields = [self._field(column) for column in state.all_columns]
         ids = {column.id: column for column in state.columns}
         partitions = [] if self._partition is None else [ids[self._partition].name]
-        configuration = {"delta.enableDeletionVectors": "true"}
+        # All rows satisfy the constraint, which statements must check on new ones alone.
+        configuration = {
+            "delta.enableDeletionVectors": "true",
+            "delta.constraints.numbered": f"{NUMBER} > 0",
+        }
         if self._mapping != "none":
             configuration[f"{_MAPPING}mode"] = self._mapping
             configuration[f"{_MAPPING}maxColumnId"] = str(max(self._physical) + 1)

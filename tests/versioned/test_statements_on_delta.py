@@ -190,13 +190,17 @@ def test_a_file_without_a_known_number_of_rows_is_rewritten(spark: Any, folder: 
 
 
 def test_a_merge_keeps_the_other_rows_of_a_file_without_a_known_number_of_rows(
-    spark: Any, folder: str
+    spark: Any, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One row leaves each file, whose number of rows stands as one in block metadata."""
     remove_statistics(folder)
     clause = WhenClause(when=When.MATCHED, then=Then.DELETE)
     merge(spark, folder, spark.createDataFrame([(1,), (8,)], "x long"), {"x": "x"}, [clause])
     assert {x for x, _ in rows_of(spark, folder)} == {0, 2, 3, 4, 5, 6, 7}
+    # Taken as exact, that number loses the other rows of the file.
+    monkeypatch.setattr(running, "live_row_counts", lambda metadata: metadata["row_count"].to_pylist())
+    merge(spark, folder, spark.createDataFrame([(4,)], "x long"), {"x": "x"}, [clause])
+    assert {x for x, _ in rows_of(spark, folder)} == {0, 2, 6, 7}
 
 
 @pytest.mark.parametrize("mode", WriteMode)
@@ -265,6 +269,14 @@ def test_a_constraint_that_a_new_row_violates_is_kept(spark: Any, folder: str, m
         update(spark, folder, {"y": "y + 50"}, "x >= 5", mode=mode)
     assert files_in(folder) == files
     assert update(spark, folder, {"Y": "y + 50"}, "X < 5", mode=mode).version == 4
+
+
+@pytest.mark.parametrize("mode", WriteMode)
+def test_rows_of_a_table_with_a_constraint_are_deleted(spark: Any, folder: str, mode: WriteMode) -> None:
+    """A DELETE has no new row that the constraint would be about."""
+    DeltaTable(folder).alter.add_constraint({"small": "y < 100"})
+    delete(spark, folder, "x IN (1, 4)", mode=mode)
+    assert {x for x, _ in rows_of(spark, folder)} == {0, 2, 3, 5, 6, 7, 8}
 
 
 def test_names_are_of_columns_in_any_letter_case_once(spark: Any, folder: str) -> None:
