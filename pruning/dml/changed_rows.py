@@ -143,12 +143,12 @@ def positions_by_place(rows: DataFrame) -> dict[int, BitMap]:
     united = words.groupBy(column(PLACE), column("word")).agg(bit_or(column("bit")))
     positions: dict[int, BitMap] = {}
     for batch in united._collect_as_arrow():
-        places, numbers, masks = (lanes.to_numpy() for lanes in batch.columns)
+        places, words_of_files, masks = (lanes.to_numpy() for lanes in batch.columns)
         bits = np.unpackbits(masks.astype("<i8").view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
-        lanes, offsets = np.nonzero(bits)
-        in_files = (64 * numbers[lanes] + offsets).astype(np.uint32)
+        of_word, offsets = np.nonzero(bits)
+        in_files = (64 * words_of_files[of_word] + offsets).astype(np.uint32)
         for place in np.unique(places).tolist():
-            bitmap = BitMap(in_files[places[lanes] == place])
+            bitmap = BitMap(in_files[places[of_word] == place])
             positions[place] = positions.get(place, BitMap()) | bitmap
     return positions
 

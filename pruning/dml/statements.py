@@ -44,6 +44,9 @@ def delete(
 ) -> StatementResult:
     """Delete rows of a table.
 
+    The condition is evaluated once; the places of its rows are stored by Spark's executors until the
+    statement is done.
+
     Args:
         spark: The session.
         table: The directory of a table of Delta Lake, or of an Iceberg table without a catalog; or the
@@ -77,6 +80,9 @@ def update(
     mode: WriteMode | None = None,
 ) -> StatementResult:
     """Give columns new values in some rows of a table.
+
+    The condition and the values are evaluated once; the new rows are stored by Spark's executors until the
+    statement is done.
 
     Args:
         spark: The session.
