@@ -1,7 +1,7 @@
 """Plan queries over one version of a table of very many files, some with deleted rows, and read what is left.
 
-    PYTHONPATH=bench/versions python bench/versions/planning.py [--formats delta,iceberg,runtime]
-        [--files N] [--rows N] [--rounds N]
+    python bench/versions/planning.py [--formats delta,iceberg,runtime] [--files N] [--rows N]
+        [--rounds N]
 
 The log of a table of Delta Lake, or the manifests of one of Iceberg, are generated: FILES files of ROWS rows
 each, of which `id` ascends over the files and `unit` takes turns; of the files only those exist that the
@@ -16,21 +16,15 @@ rows. Queries over the three tables of a format open the same files, those that 
 """
 
 import argparse
-import base64
-import json
 import shutil
 import statistics
-import struct
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-from generated_iceberg import write_iceberg_table
-from pyroaring import BitMap64
+from generated_tables import part_name, write_delta_table, write_iceberg_table
 from rich.console import Console
 from rich.table import Table
 
@@ -42,10 +36,6 @@ PLAN_SECONDS_MAX, RATIO_MAX = 0.5, 1.3
 EVERY = {"no deletes": 0, "deletes in 1/20": 20, "deletes in 1/2": 2}
 _CATALOG = "spark.sql.catalog.planning"
 TIMES = ("open", "plan", "read", "by hand")
-_MAGIC = 1681511377
-_B85 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
-_Z85 = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
-_SCHEMA = {"id": "long", "word": "string", "unit": "string", "value": "double"}
 
 
 def queries(files: int, rows: int) -> dict[str, tuple[str, int]]:
@@ -59,85 +49,6 @@ def queries(files: int, rows: int) -> dict[str, tuple[str, int]]:
             2,
         ),
         "top-k": (f"SELECT id, word FROM {{t}} WHERE id >= {middle} ORDER BY id LIMIT 10", 1),
-    }
-
-
-def write_table(directory: Path, files: int, rows: int, every: int) -> None:
-    """Write the log of a table, and the files around its middle."""
-    fields = [
-        {"name": name, "type": type_, "nullable": True, "metadata": {}} for name, type_ in _SCHEMA.items()
-    ]
-    lines: list[dict[str, Any]] = [
-        {
-            "protocol": {
-                "minReaderVersion": 3,
-                "minWriterVersion": 7,
-                "readerFeatures": ["deletionVectors"],
-                "writerFeatures": ["deletionVectors"],
-            }
-        },
-        {
-            "metaData": {
-                "id": "planning",
-                "format": {"provider": "parquet", "options": {}},
-                "schemaString": json.dumps({"type": "struct", "fields": fields}),
-                "partitionColumns": [],
-                "configuration": {"delta.enableDeletionVectors": "true"},
-            }
-        },
-    ]
-    vector = _vector(range(0, rows, 100))
-    for file in range(files):
-        name = part_name(file)
-        lower, upper = file * rows, file * rows + rows - 1
-        if abs(file - files // 2) < 4:
-            pq.write_table(_rows(lower, upper), directory / name, row_group_size=rows)
-        path = directory / name
-        add = {
-            "path": name,
-            "partitionValues": {},
-            "size": path.stat().st_size if path.exists() else 10 * rows,
-            "modificationTime": 0,
-            "dataChange": True,
-            "stats": json.dumps(
-                {
-                    "numRecords": rows,
-                    "minValues": {"id": lower, "unit": "feet"},
-                    "maxValues": {"id": upper, "unit": "meters"},
-                    "nullCount": dict.fromkeys(_SCHEMA, 0),
-                    "tightBounds": False,
-                }
-            ),
-        }
-        if every and file % every == 0:
-            add["deletionVector"] = vector
-        lines.append({"add": add})
-    log = directory / "_delta_log"
-    log.mkdir()
-    (log / f"{0:020}.json").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-
-
-def _rows(lower: int, upper: int) -> pa.Table:
-    ids = range(lower, upper + 1)
-    return pa.table(
-        {
-            "id": pa.array(ids, pa.int64()),
-            "word": [f"word {number % 1000}" for number in ids],
-            "unit": ["feet" if number % 2 else "meters" for number in ids],
-            "value": [number * 1.5 for number in ids],
-        }
-    )
-
-
-def _vector(rows: Sequence[int]) -> dict[str, Any]:
-    content = struct.pack("<I", _MAGIC) + bytes(BitMap64(rows).serialize())
-    padded = content + bytes(-len(content) % 4)
-    text = base64.b85encode(padded).translate(bytes.maketrans(_B85, _Z85)).decode()
-    return {
-        "storageType": "i",
-        "pathOrInlineDv": text,
-        "sizeInBytes": len(content),
-        "cardinality": len(rows),
     }
 
 
@@ -178,11 +89,6 @@ def measure(
             "needed": count,
         }
     return results
-
-
-def part_name(number: int) -> str:
-    """Return the name of a data file."""
-    return f"part-{number:05}.parquet"
 
 
 def spark_rows(frame: Any) -> Any:
@@ -238,9 +144,9 @@ def _measure_new(
     folder.mkdir(parents=True)
     files, rows = options.files, options.rows
     if format_ == "delta":
-        write_table(folder, files, rows, every)
+        write_delta_table(folder, files, rows, every)
         return measure(spark, lambda: pruning.table(spark, folder), folder, files, rows, options.rounds)
-    write_iceberg_table(folder, files, rows, every, _rows)
+    write_iceberg_table(folder, files, rows, every)
     name = f"planning.db.{folder.name}"
 
     def open_table() -> Any:
