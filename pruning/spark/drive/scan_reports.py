@@ -7,7 +7,7 @@ from pruning.spark.drive.leaf_tables import removals_before
 from pruning.spark.drive.report import ScanReport
 from pruning.spark.drive.scan_sets import ScanSet
 from pruning.spark.drive.scans import TableScan
-from pruning.spark.drive.unread import pushed_kinds, pushed_ranges, range_of_filter, unread_blocks
+from pruning.spark.drive.unread import pushed_kinds, pushed_ranges, union_of_filter, unread_blocks
 from pruning.spark.lake.columns_read import bytes_read
 
 
@@ -79,7 +79,7 @@ def _unread_mask(scan: TableScan, scan_set: ScanSet) -> np.ndarray:
     """Mark the blocks that Spark is sure to skip in files that it opens; shape (blocks,)."""
     if not (~scan_set.keep & scan_set.kept_files[scan_set.file_of_block]).any():
         return np.zeros(len(scan_set.keep), bool)
-    added = map(range_of_filter, scan.range_filters)
+    added = map(union_of_filter, scan.range_filters)
     own = (
         part for part in pushed_ranges(scan.own_filter.predicate) if part.column not in scan.shielded_columns
     )

@@ -16,6 +16,7 @@ from pruning.expressions.trees import And, Column, Compare, Comparison, Expressi
 from pruning.expressions.types import Kind, Type, Value
 from pruning.metadata.table.comparable import comparable_columns
 from pruning.metadata.table.schema import column_types
+from pruning.pushed.value_ranges import closed_ranges
 from pruning.spark.drive.range_filters import RangeFilter, ordered_bounds
 
 _PUSHDOWN = "spark.sql.parquet.filterPushdown"
@@ -63,6 +64,18 @@ class PushedRange:
     null_passes: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class PushedUnion:
+    """Ranges of one column that Spark pushes, joined by OR; at least one."""
+
+    ranges: tuple[PushedRange, ...]
+
+    @property
+    def column(self) -> str:
+        """The column of the ranges."""
+        return self.ranges[0].column
+
+
 def pushed_kinds(spark: SparkSession) -> frozenset[Kind]:
     """Return the kinds of columns by which this session's Parquet reader skips row groups."""
     hadoop = spark.sparkContext._jsc.hadoopConfiguration().get(_BY_STATISTICS)
@@ -73,7 +86,7 @@ def pushed_kinds(spark: SparkSession) -> frozenset[Kind]:
 
 
 def unread_blocks(
-    ranges: Sequence[PushedRange],
+    ranges: Sequence[PushedRange | PushedUnion],
     metadata: pa.Table,
     types: Mapping[str, Type],
     *,
@@ -87,7 +100,8 @@ def unread_blocks(
     Proof     (1) Where only values pass, and each row is NULL, no row passes.
               (2) Where the maximum is below the range, or the minimum above it, no value passes; and no
               NULL does where there is none, or NULL does not pass.
-              The reader drops a block where it finds (1) or (2) of one conjunct.
+              (3) Where no row passes any of the ranges of a union, none passes the union.
+              The reader drops a block where it finds this of one conjunct.
     Unsound   for a column whose values are read as another type than they are stored as.
 
     Args:
@@ -100,13 +114,16 @@ def unread_blocks(
     stored, compared = column_types(metadata), comparable_columns(metadata)
     columns = metadata.column("columns").combine_chunks()
     rows = metadata.column("row_count").combine_chunks()
-    for range_ in ranges:
-        name = range_.column
-        if name not in compared or range_.type.kind not in kinds:
+    for conjunct in ranges:
+        alternatives = conjunct.ranges if isinstance(conjunct, PushedUnion) else (conjunct,)
+        name, type_ = conjunct.column, alternatives[0].type
+        if name not in compared or type_.kind not in kinds:
             continue
-        if not stored.get(name) == types.get(name) == range_.type:
+        if not stored.get(name) == types.get(name) == type_:
             continue
-        unread |= _is_outside(range_, columns.field(columns.type.get_field_index(name)), rows)
+        column = columns.field(columns.type.get_field_index(name))
+        outside = [_is_outside(range_, column, rows) for range_ in alternatives]
+        unread |= np.logical_and.reduce(outside)  # (3)
     return unread
 
 
@@ -126,14 +143,21 @@ def pushed_ranges(predicate: Expression) -> Iterator[PushedRange]:
                 yield from _comparison_ranges(_MIRRORED.get(operator, operator), column, literal)
 
 
-def range_of_filter(added: RangeFilter) -> PushedRange:
-    """Return a range filter that pruning has added to the query as a pushed range."""
-    return PushedRange(
-        column=added.column,
-        type=added.type,
-        lower=added.lower,
-        upper=added.upper,
-        null_passes=not added.rejects_null,
+def union_of_filter(added: RangeFilter) -> PushedUnion:
+    """Return a range filter that pruning has added to the query as the ranges that Spark pushes."""
+    closed = closed_ranges(added.values, added.type)
+    return PushedUnion(
+        tuple(
+            PushedRange(
+                column=added.column,
+                type=added.type,
+                lower=lower,
+                upper=upper,
+                upper_strict=is_excluded,
+                null_passes=not added.rejects_null,
+            )
+            for lower, upper, is_excluded in closed
+        )
     )
 
 
