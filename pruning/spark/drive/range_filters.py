@@ -37,7 +37,7 @@ from pruning.rules.sets.cuts import Cuts
 
 # Floating types are absent because Spark's pushdown on them loses NaN, and booleans because a filter on two
 # values gains little.
-_RANGED = frozenset(
+RANGED = frozenset(
     {
         Kind.BYTE,
         Kind.SHORT,
@@ -223,7 +223,7 @@ def _column_searches(
             continue
         column = field_of(structs, name)
         stored = sql_type(column.type.field("min").type)
-        if type_.kind not in _RANGED or not (stored == type_ or (stored.integral and type_.integral)):
+        if type_.kind not in RANGED or not (stored == type_ or (stored.integral and type_.integral)):
             continue
         # Of a measured block, the file may state other statistics, by which the reader would lose rows.
         if has_field(column, STATED) and _mask(pc.invert(field_of(column, STATED)))[kept].any():
