@@ -7,7 +7,7 @@ from pruning.spark.drive.leaf_tables import removals_before
 from pruning.spark.drive.report import ScanReport
 from pruning.spark.drive.scan_sets import ScanSet
 from pruning.spark.drive.scans import TableScan
-from pruning.spark.drive.unread import pushed_kinds, pushed_ranges, union_of_filter, unread_blocks
+from pruning.spark.drive.unread import pushdown_notes, pushed_kinds, pushed_ranges, union_of_filter, unread_blocks
 from pruning.spark.lake.columns_read import bytes_read
 
 
@@ -22,6 +22,8 @@ def scan_report(scan: TableScan) -> ScanReport:
         range_filters=tuple(part.sql for part in scan.range_filters),
         notes=tuple(scan.notes),
     )
+    if scan.range_filters:
+        report = report.with_notes(*pushdown_notes(scan.spark))
     if not report.files_total:
         report = report.with_notes("there is no file")
     elif not scan.removals:
@@ -40,7 +42,13 @@ def _with_blocks(report: ScanReport, scan: TableScan, scan_set: ScanSet) -> Scan
     blocks_before = sum(removal.blocks for removal in removals_before(scan.table))
     skipped_blocks = int(skipped.sum()) + summarized_blocks - summarized.blocks_of(opened_mask)
     left_out_bytes = sum(int(bytes_read(summary, columns).sum()) for summary in left_out.summaries)
+    unopened = ~scan_set.kept_files[scan_set.file_of_block] & ~scan_set.keep & (scan_set.row_counts > 0)
     return report.with_blocks(
+        with_files=skipped_blocks
+        - int((skipped & ~unopened).sum())
+        + left_out.blocks
+        + blocks_before,
+        by_filters=int((skipped & ~unopened).sum()),
         total=len(scan_set.keep) + summarized_blocks + left_out.blocks + blocks_before,
         kept=int(scan_set.keep.sum()) + summarized.blocks_of(kept_mask),
         read_max=int((opened | scan_set.keep).sum()) + summarized.blocks_of(opened_mask),

@@ -21,6 +21,7 @@ from pruning.spark.drive.range_filters import RangeFilter, ordered_bounds
 
 _PUSHDOWN = "spark.sql.parquet.filterPushdown"
 _BY_STATISTICS = "parquet.filter.stats.enabled"
+_BY_PAGES = "parquet.filter.columnindex.enabled"
 # The additional settings of types that have a switch of their own.
 _SWITCHES = {Kind.DATE: f"{_PUSHDOWN}.date", Kind.TIMESTAMP: f"{_PUSHDOWN}.timestamp"}
 _KINDS = frozenset(
@@ -78,11 +79,28 @@ class PushedUnion:
 
 def pushed_kinds(spark: SparkSession) -> frozenset[Kind]:
     """Return the kinds of columns by which this session's Parquet reader skips row groups."""
-    hadoop = spark.sparkContext._jsc.hadoopConfiguration().get(_BY_STATISTICS)
-    if "false" in (spark.conf.get(_PUSHDOWN, "true"), spark.conf.get(_BY_STATISTICS, hadoop or "true")):
+    if not (_is_on(spark, _PUSHDOWN) and _is_on(spark, _BY_STATISTICS)):
         return frozenset()
     off = {kind for kind, switch in _SWITCHES.items() if spark.conf.get(switch, "true") == "false"}
     return _KINDS - off
+
+
+def pushdown_notes(spark: SparkSession) -> list[str]:
+    """Return a sentence about each setting that keeps Spark from skipping by the filters that are added."""
+    effects = {
+        _PUSHDOWN: "neither row groups nor pages inside files are skipped",
+        _BY_STATISTICS: "row groups inside files are not skipped by their bounds",
+        _BY_PAGES: "pages inside row groups are not skipped",
+    }
+    return [
+        f"{effect}: {setting} is false" for setting, effect in effects.items() if not _is_on(spark, setting)
+    ]
+
+
+def _is_on(spark: SparkSession, setting: str) -> bool:
+    """Tell whether a setting of the reader, on by default, is on for queries of the session."""
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration().get(setting)
+    return str(spark.conf.get(setting, hadoop or "true")).lower() != "false"
 
 
 def unread_blocks(
