@@ -52,8 +52,8 @@ RANGED = frozenset(
 )
 # The fields of block metadata that range filters are made from.
 _FIELDS = ["file", "row_count", "byte_count", "columns"]
-# Planning a filter takes Spark about 0.2 ms for each of its ranges.
-RANGES_MAX = 64
+# Each range of a filter takes Spark about 2 ms to plan and to compile.
+RANGES_MAX = 32
 # Writers begin a page after at most about so many rows, so that smaller row groups have no page to skip.
 PAGE_ROWS = 20_000
 # Ranges inside row groups are added if they leave at most this share of the values that Spark's own filters
