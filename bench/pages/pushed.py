@@ -2,10 +2,10 @@
 
     python bench/pages/pushed.py [--rows N]
 
-The table is one file with one row group: a sorted column `a`, and a column `b` of random numbers whose pages are
-what a query saves. Each query runs three times to warm up; then the growth of `rchar` in /proc/PID/io of
-Spark's JVM, which reads in local mode, is the least of three runs. Spark's own counts of input bytes are not used,
-because they lack what is read of footers and page indexes.
+The table is one file with one row group: a sorted column `a`, and a column `b` of random numbers, whose pages
+are what a query saves. Each query, with its planning, runs three times to warm up; then the growth of `rchar` in
+/proc/PID/io of Spark's JVM, which reads in local mode, is the least of three runs. Spark's own counts of input
+bytes are not used, because they lack what is read of footers and page indexes.
 """
 
 import argparse
@@ -88,7 +88,9 @@ def measure(spark: SparkSession, query: str, pushed: str) -> list[str]:
 def main() -> None:
     """Write the tables, run the queries, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=200_000, help="rows, at least 200,000 (default %(default)s)")
+    parser.add_argument(
+        "--rows", type=int, default=200_000, help="rows, at least 200,000 (default %(default)s)"
+    )
     parser.add_argument("--plans", action="store_true", help="print what Spark pushes, too")
     arguments = parser.parse_args()
     report = Table(title=f"one row group of {arguments.rows:,} rows, bytes read")

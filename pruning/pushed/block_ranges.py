@@ -87,7 +87,9 @@ def block_ranges(
             name: _best_gaps(separation.bytes_by_gap(remaining), ranges_max)
             for name, separation in separations.items()
         }
-        gains = {name: separations[name].bytes_by_gap(remaining)[gaps].sum() for name, gaps in gaps_of.items()}
+        gains = {
+            name: separations[name].bytes_by_gap(remaining)[gaps].sum() for name, gaps in gaps_of.items()
+        }
         best = max(gains, key=lambda name: gains[name])
         if not gains[best]:
             break
@@ -99,7 +101,7 @@ def block_ranges(
 
 
 def hull(bounds: BlockBounds, keep: np.ndarray) -> Ranges | None:
-    """Return the one range that holds all values of the kept blocks; None where a bound of them is unknown."""
+    """Return the range that holds all values of the kept blocks; None where one of their bounds is unknown."""
     ranges = _kept_ranges(bounds, keep)
     return None if ranges is None else ranges.with_gaps(np.zeros(0, np.int64))
 

@@ -1,7 +1,7 @@
 """Values of one column on which a condition may be TRUE, as ranges, without any statistics of files.
 
-Spark pushes only simple comparisons to its Parquet reader. The ranges say what an IF, a function, a long IN list
-or the keys of a join mean for one column, in a form that Spark pushes.
+Spark pushes only simple comparisons to its Parquet reader. The ranges say what an IF, a function, a long IN
+list or the keys of a join mean for one column, in a form that Spark pushes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -186,7 +186,9 @@ def _narrowed(program: Program, column: Column, values: Cuts) -> Cuts:
         ]
         matches = _matches(program, column, facts)
         left = [
-            (part, match) for part, match in zip(parts, matches, strict=True) if match != Match.NONE  # (2)
+            (part, match)
+            for part, match in zip(parts, matches, strict=True)
+            if match != Match.NONE  # (2)
         ]
         is_final = len(left) == len(parts)
         done += [part for part, match in left if is_final or match == Match.ALL or part[0] == part[1]]

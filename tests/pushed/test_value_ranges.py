@@ -29,7 +29,15 @@ from strategies.base.metadata import metadata
 from strategies.base.tables import Table
 from strategies.predicates.predicates import predicates
 
-TYPES = (types.BYTE, types.INTEGER, types.LONG, types.decimal(12, 2), types.STRING, types.DATE, types.TIMESTAMP)
+TYPES = (
+    types.BYTE,
+    types.INTEGER,
+    types.LONG,
+    types.decimal(12, 2),
+    types.STRING,
+    types.DATE,
+    types.TIMESTAMP,
+)
 
 
 @dataclass(frozen=True, slots=True)

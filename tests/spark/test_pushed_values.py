@@ -1,7 +1,6 @@
 """Ranges inside large row groups: what an IF, a join, a top-k and a long list mean for a column is pushed."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,9 @@ def lake(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
         }
     )
     pq.write_table(table, root / "t" / "0.parquet", row_group_size=ROWS // 2, write_page_index=True)
-    keys = pa.table({"key": [5, 77, ROWS - 10], "name": ["v0005", "v0077", "v0990"], "on": [True, False, True]})
+    keys = pa.table(
+        {"key": [5, 77, ROWS - 10], "name": ["v0005", "v0077", "v0990"], "on": [True, False, True]}
+    )
     pq.write_table(keys, root / "k" / "0.parquet")
     for name in ("t", "k"):
         spark.read.parquet(str(root / name)).createOrReplaceTempView(f"pages_{name}")
@@ -41,13 +42,12 @@ def lake(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def small_pages(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let small row groups count as large ones, and a scan of one small file as worth narrowing."""
     monkeypatch.setattr(range_filters, "PAGE_ROWS", 10)
     monkeypatch.setattr("pruning.spark.drive.joins.PAGE_ROWS", 10)
     monkeypatch.setattr("pruning.spark.drive.joins.SMALL_FILE_BYTES", 0)
     monkeypatch.setattr("pruning.spark.drive.joins.BUILD_SHARE_MAX", 100)
-    yield
 
 
 #   query, a filter that is added, and what Spark pushes to Parquet

@@ -78,7 +78,9 @@ def test_a_range_lets_spark_skip_row_groups_by_an_if_that_it_cannot_push(spark, 
     (scan,) = pruning.explain(df).scans
     assert scan.range_filters == ("`id` >= 200 AND `id` <= 299",)
     assert (scan.blocks_kept, scan.files_kept) == (1, 1)
-    assert "PushedFilters: [IsNotNull(id), GreaterThanOrEqual(id,200), LessThanOrEqual(id,299)]" in plan(pruned)
+    assert "PushedFilters: [IsNotNull(id), GreaterThanOrEqual(id,200), LessThanOrEqual(id,299)]" in plan(
+        pruned
+    )
 
 
 def plan(df):

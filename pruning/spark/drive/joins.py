@@ -28,7 +28,7 @@ SUMMARY_BYTES_MAX = 65_536
 TERMS_MAX = 256
 # A build side is run first where it reads at most this share of what the probe side does.
 BUILD_SHARE_MAX = 0.5
-# Of row groups in which only pages may be skipped, one in so many bytes counts: nothing is known of their pages.
+# Of row groups in which only pages may be skipped, one in so many bytes counts, as nothing is known of pages.
 PAGES_DISCOUNT = 8
 # Reading one file of at most this size is faster than finding out which of its blocks are needed.
 SMALL_FILE_BYTES = 65_536

@@ -1,7 +1,7 @@
 """Range filters, by which Spark skips row groups and pages inside the files that are left.
 
-A plan can name files, but neither row groups nor pages; Spark's Parquet reader skips those by the filters that
-are pushed to it. So what was proved for a reason that Spark cannot push, such as an IF or the keys of a join,
+A plan can name files, but neither row groups nor pages; Spark's Parquet reader skips those by the filters
+that are pushed to it. So what was proved for a reason that Spark cannot push, such as an IF or the keys of a join,
 is added as ranges of single columns: of the values in the kept row groups, and of those on which the
 conditions may be TRUE.
 """
@@ -16,7 +16,18 @@ import pyarrow.compute as pc
 from pruning.expressions.names import quoted_name
 from pruning.expressions.sql import literal_sql
 from pruning.expressions.traversal import columns
-from pruning.expressions.trees import And, Column, Compare, Expression, In, IsNull, Literal, Not, Or, StartsWith
+from pruning.expressions.trees import (
+    And,
+    Column,
+    Compare,
+    Expression,
+    In,
+    IsNull,
+    Literal,
+    Not,
+    Or,
+    StartsWith,
+)
 from pruning.expressions.types import Kind, Type, Value
 from pruning.metadata.table.measured import STATED
 from pruning.metadata.table.schema import columns_only, is_nested, sql_type

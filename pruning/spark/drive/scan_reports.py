@@ -7,7 +7,13 @@ from pruning.spark.drive.leaf_tables import removals_before
 from pruning.spark.drive.report import ScanReport
 from pruning.spark.drive.scan_sets import ScanSet
 from pruning.spark.drive.scans import TableScan
-from pruning.spark.drive.unread import pushdown_notes, pushed_kinds, pushed_ranges, union_of_filter, unread_blocks
+from pruning.spark.drive.unread import (
+    pushdown_notes,
+    pushed_kinds,
+    pushed_ranges,
+    union_of_filter,
+    unread_blocks,
+)
 from pruning.spark.lake.columns_read import bytes_read
 
 
@@ -44,10 +50,7 @@ def _with_blocks(report: ScanReport, scan: TableScan, scan_set: ScanSet) -> Scan
     left_out_bytes = sum(int(bytes_read(summary, columns).sum()) for summary in left_out.summaries)
     unopened = ~scan_set.kept_files[scan_set.file_of_block] & ~scan_set.keep & (scan_set.row_counts > 0)
     return report.with_blocks(
-        with_files=skipped_blocks
-        - int((skipped & ~unopened).sum())
-        + left_out.blocks
-        + blocks_before,
+        with_files=skipped_blocks - int((skipped & ~unopened).sum()) + left_out.blocks + blocks_before,
         by_filters=int((skipped & ~unopened).sum()),
         total=len(scan_set.keep) + summarized_blocks + left_out.blocks + blocks_before,
         kept=int(scan_set.keep.sum()) + summarized.blocks_of(kept_mask),
