@@ -15,7 +15,7 @@ from pruning.rules.sets.truths import Match
 from pruning.spark.drive import range_filters
 
 _kept_ranges, _matches = block_ranges._kept_ranges, value_ranges._matches
-_closed_ranges, _best_gaps = range_filters.closed_ranges, block_ranges._best_gaps
+_closed_ranges = value_ranges.closed_ranges
 
 
 def _without_first_kept_block(bounds: block_ranges.BlockBounds, keep: np.ndarray) -> Any:

@@ -2,10 +2,10 @@
 
     python bench/pages/pushed.py [--rows N]
 
-The table is one file with one row group: a sorted column `a`, and a column `b` of random numbers, whose pages
-are what a query saves. Each query, with its planning, runs three times to warm up; then the growth of `rchar` in
-/proc/PID/io of Spark's JVM, which reads in local mode, is the least of three runs. Spark's own counts of input
-bytes are not used, because they lack what is read of footers and page indexes.
+The table is one file with one row group: a sorted column `a`, and a column `b` of random numbers, whose
+pages are what a query saves. Each query, with its planning, runs three times to warm up; then the growth of
+`rchar` in /proc/PID/io of Spark's JVM, which reads in local mode, is the least of three runs. Spark's own
+counts of input bytes are not used, because they lack what is read of footers and page indexes.
 """
 
 import argparse

@@ -101,7 +101,7 @@ def block_ranges(
 
 
 def hull(bounds: BlockBounds, keep: np.ndarray) -> Ranges | None:
-    """Return the range that holds all values of the kept blocks; None where one of their bounds is unknown."""
+    """Return one range that holds all values of the kept blocks; None if one of their bounds is unknown."""
     ranges = _kept_ranges(bounds, keep)
     return None if ranges is None else ranges.with_gaps(np.zeros(0, np.int64))
 

@@ -4,7 +4,7 @@ Spark pushes only simple comparisons to its Parquet reader. The ranges say what 
 list or the keys of a join mean for one column, in a form that Spark pushes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import TypeAlias
@@ -196,7 +196,7 @@ def _narrowed(program: Program, column: Column, values: Cuts) -> Cuts:
     return _of_spans(sorted(done + open_), column.type)
 
 
-def _matches(program: Program, column: Column, facts: list[dict[str, Value | None]]) -> np.ndarray:
+def _matches(program: Program, column: Column, facts: Sequence[Mapping[str, Value | None]]) -> np.ndarray:
     """Return the verdicts on virtual blocks of one row, of which only facts about the column are known."""
     rows = [
         {"file": "", "row_group": place, "row_offset": 0, "row_count": 1, "columns": {column.name: fact}}

@@ -1,8 +1,8 @@
 """Range filters, by which Spark skips row groups and pages inside the files that are left.
 
 A plan can name files, but neither row groups nor pages; Spark's Parquet reader skips those by the filters
-that are pushed to it. So what was proved for a reason that Spark cannot push, such as an IF or the keys of a join,
-is added as ranges of single columns: of the values in the kept row groups, and of those on which the
+that are pushed to it. So what was proved for a reason that Spark cannot push, such as an IF or the keys of a
+join, is added as ranges of single columns: of the values in the kept row groups, and of those on which the
 conditions may be TRUE.
 """
 
