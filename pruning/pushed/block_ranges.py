@@ -100,6 +100,13 @@ def block_ranges(
     return chosen
 
 
+def spared_blocks(bounds: BlockBounds, ranges: Ranges) -> np.ndarray:
+    """Mark the blocks whose bounds lie outside ranges, so that a reader skips them; shape (blocks,)."""
+    outside: np.ndarray = ranges.gaps_around(bounds.lower, bounds.upper) != _NO_GAP
+    mask: np.ndarray = outside & bounds.may_value & ~bounds.may_pass_null
+    return mask
+
+
 def hull(bounds: BlockBounds, keep: np.ndarray) -> Ranges | None:
     """Return one range that holds all values of the kept blocks; None if one of their bounds is unknown."""
     ranges = _kept_ranges(bounds, keep)

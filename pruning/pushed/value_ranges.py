@@ -141,14 +141,17 @@ def with_fewer_ranges(values: Cuts, type_: Type, ranges_max: int) -> Cuts:
         type_: The values' type.
         ranges_max: The most intervals, > 0.
     """
-    closed = closed_ranges(values, type_)
-    if len(closed) <= ranges_max:
-        return values
+    ranges = as_ranges(values, type_)
+    return values if len(ranges) <= ranges_max else as_cuts(ranges.within_count(ranges_max), type_)
+
+
+def as_ranges(values: Cuts, type_: Type) -> Ranges:
+    """Return ranges around a bounded set: the ends of its intervals, also those that are excluded."""
     least, greatest = _ends(type_)
-    lanes = lane_type(type_)
+    lanes, closed = lane_type(type_), closed_ranges(values, type_)
     lowers = pa.array([least if lower is None else lower for lower, _, _ in closed], lanes)
     uppers = pa.array([greatest if upper is None else upper for _, upper, _ in closed], lanes)
-    return as_cuts(Ranges(lowers, uppers).within_count(ranges_max), type_)
+    return Ranges(lowers, uppers)
 
 
 def as_cuts(ranges: Ranges, type_: Type) -> Cuts:

@@ -32,9 +32,10 @@ from pruning.expressions.types import Kind, Type, Value
 from pruning.metadata.table.measured import STATED
 from pruning.metadata.table.schema import columns_only, is_nested, sql_type
 from pruning.metadata.table.structs import field_of, has_field, whole
-from pruning.pushed.block_ranges import BlockBounds, block_ranges, hull
+from pruning.pushed.block_ranges import BlockBounds, block_ranges, hull, spared_blocks
 from pruning.pushed.value_ranges import (
     as_cuts,
+    as_ranges,
     closed_ranges,
     conjuncts_on,
     may_match_null,
@@ -168,11 +169,19 @@ def range_filters(
         np.where(rows > 0, np.maximum(sizes, 1), 0),
         ranges_max=RANGES_MAX,
     )
+    # The excluded blocks that are read in spite of the ranges of the kept ones.
+    in_vain = ~kept & (rows > 0)
+    for name, column_ranges in ranges.items():
+        in_vain &= ~spared_blocks(searches[name].bounds, column_ranges)
     filters = []
     for name, search in searches.items():
         values = as_cuts(ranges[name], search.column.type) if name in ranges else None
-        if has_pages:
-            values = search.narrower_values(values, kept, predicate) or values
+        if has_pages or in_vain.any():
+            narrower = search.narrower_values(values, kept)
+            if narrower is not None:
+                spared = in_vain & search.spares(narrower)
+                if spared.any() or (has_pages and search.leaves_less(narrower, values, kept, predicate)):
+                    values, in_vain = narrower, in_vain & ~spared
         if values is not None and _are_texts(values):
             filters.append(
                 RangeFilter(
@@ -194,32 +203,52 @@ class _ColumnSearch:
     conjuncts: tuple[Expression, ...]
     rejects_null: bool
 
-    def narrower_values(self, ranges: Cuts | None, kept: np.ndarray, predicate: Expression) -> Cuts | None:
-        """Return the values that needed rows may have; None if Spark's own filters leave hardly more.
+    def narrower_values(self, ranges: Cuts | None, kept: np.ndarray) -> Cuts | None:
+        """Return the values of kept blocks that needed rows may have; None if none are known, or none left.
 
         Args:
             ranges: A set that holds the values of all kept blocks; None is their hull.
             kept: True for the kept blocks; shape (blocks,).
+        """
+        around = self._around(ranges, kept)
+        if around is None:
+            return None
+        values = value_ranges(self.conjuncts, self.column, around)
+        return None if values.empty else with_fewer_ranges(values, self.column.type, RANGES_MAX)
+
+    def spares(self, values: Cuts) -> np.ndarray:
+        """Mark the blocks that the reader skips by a filter on these values; shape (blocks,)."""
+        return spared_blocks(self.bounds, as_ranges(values, self.column.type))
+
+    def leaves_less(
+        self, narrower: Cuts, ranges: Cuts | None, kept: np.ndarray, predicate: Expression
+    ) -> bool:
+        """Tell whether values are clearly fewer than those that Spark's own filters leave.
+
+        Args:
+            narrower: The values.
+            ranges: As for `narrower_values`.
+            kept: True for the kept blocks; shape (blocks,).
             predicate: The filter that the scan has already.
         """
-        type_ = self.column.type
-        if ranges is None:
-            around = hull(self.bounds, kept)
-            if around is None:
-                return None
-            ranges = as_cuts(around, type_)
-        values = with_fewer_ranges(value_ranges(self.conjuncts, self.column, ranges), type_, RANGES_MAX)
+        around, type_ = self._around(ranges, kept), self.column.type
         pushed = [part for part in conjuncts_on(predicate, self.column.name) if _is_pushed(part)]
         own = value_set(pushed, self.column).cuts
+        assert around is not None
         assert isinstance(own, Cuts)
-        if values.empty:
-            return None
-        left = cuts.intersection(own, ranges)
-        counts = width(values, type_), width(left, type_)
-        if counts[0] is None or counts[1] is None:
+        left = cuts.intersection(own, around)
+        count, count_left = width(narrower, type_), width(left, type_)
+        if count is None or count_left is None:
             # Strings cannot be counted. Ranges are added where Spark's own filters say nothing.
-            return values if left == ranges != values else None
-        return values if counts[0] <= _SHARE_MAX * counts[1] else None
+            return left == around != narrower
+        return count <= _SHARE_MAX * count_left
+
+    def _around(self, ranges: Cuts | None, kept: np.ndarray) -> Cuts | None:
+        """Return ranges, or the hull of the kept blocks where they are None; None if that is unknown."""
+        if ranges is not None:
+            return ranges
+        around = hull(self.bounds, kept)
+        return None if around is None else as_cuts(around, self.column.type)
 
 
 def _column_searches(

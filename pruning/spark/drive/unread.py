@@ -162,8 +162,16 @@ def pushed_ranges(predicate: Expression) -> Iterator[PushedRange]:
 
 
 def union_of_filter(added: RangeFilter) -> PushedUnion:
-    """Return a range filter that pruning has added to the query as the ranges that Spark pushes."""
+    """Return a range filter that pruning has added to the query as ranges that Spark is sure to push.
+
+    Of a file of timestamps in milliseconds, Spark asks by the constant rounded down; so least values are.
+    """
     closed = closed_ranges(added.values, added.type)
+    if added.type.kind is Kind.TIMESTAMP:
+        closed = [
+            (None if lower is None else int(lower) // 1_000 * 1_000, upper, is_excluded)
+            for lower, upper, is_excluded in closed
+        ]
     return PushedUnion(
         tuple(
             PushedRange(
