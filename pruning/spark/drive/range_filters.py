@@ -71,6 +71,9 @@ PAGE_ROWS = 20_000
 # Ranges inside row groups are added if they leave at most this share of the values that Spark's own filters
 # leave; each row is compared with them.
 _SHARE_MAX = 0.9
+# Values separate row groups if they spare at least this share of the bytes that would be read without them: a
+# filter on a column lets the reader read the index of its pages, too.
+_SPARED_MIN = 0.05
 # Of a longer IN list, Spark pushes the least and the greatest member only, unless it is told otherwise.
 _IN_LIST_MAX = 10
 
@@ -158,39 +161,29 @@ def range_filters(
     has_pages = bool((rows[kept] > PAGE_ROWS).any())
     if kept[rows > 0].all() and not has_pages:
         return []
-    searches = {
-        search.column.name: search
-        for search in _column_searches((predicate, *needed), metadata, kept, allowed)
-    }
+    searches = list(_column_searches(predicate, needed, metadata, kept, allowed))
     sizes = pc.fill_null(metadata.column("byte_count"), 0).to_numpy()
-    ranges = block_ranges(
-        {name: search.bounds for name, search in searches.items()},
-        kept,
-        np.where(rows > 0, np.maximum(sizes, 1), 0),
-        ranges_max=RANGES_MAX,
-    )
-    # The excluded blocks that are read in spite of the ranges of the kept ones.
+    sizes = np.where(rows > 0, np.maximum(sizes, 1), 0)
+    bounds = {search.column.name: search.bounds for search in searches}
+    ranges = {
+        name: as_cuts(column_ranges, allowed[name])
+        for name, column_ranges in block_ranges(bounds, kept, sizes, ranges_max=RANGES_MAX).items()
+    }
+    # The excluded blocks that are read in spite of these ranges and of Spark's own filters.
     in_vain = ~kept & (rows > 0)
-    for name, column_ranges in ranges.items():
-        in_vain &= ~spared_blocks(searches[name].bounds, column_ranges)
+    for search in searches:
+        in_vain &= ~search.skipped_blocks(ranges.get(search.column.name))
     filters = []
-    for name, search in searches.items():
-        values = as_cuts(ranges[name], search.column.type) if name in ranges else None
-        if has_pages or in_vain.any():
-            narrower = search.narrower_values(values, kept)
-            if narrower is not None:
-                spared = in_vain & search.spares(narrower)
-                if spared.any() or (has_pages and search.leaves_less(narrower, values, kept, predicate)):
-                    values, in_vain = narrower, in_vain & ~spared
+    for search in searches:
+        values = ranges.get(search.column.name)
+        narrower = search.narrower_values(values) if has_pages or in_vain.any() else None
+        if narrower is not None:
+            spared = in_vain & search.spares(narrower)
+            is_clear_gain = sizes[spared].sum() > _SPARED_MIN * sizes[kept | in_vain].sum()
+            if is_clear_gain or (has_pages and search.leaves_less(narrower, values)):
+                values, in_vain = narrower, in_vain & ~spared
         if values is not None and _are_texts(values):
-            filters.append(
-                RangeFilter(
-                    column=name,
-                    type=search.column.type,
-                    values=values,
-                    rejects_null=search.rejects_null,
-                )
-            )
+            filters.append(search.filter(values))
     return filters
 
 
@@ -201,16 +194,28 @@ class _ColumnSearch:
     column: Column
     bounds: BlockBounds
     conjuncts: tuple[Expression, ...]
+    # A range that holds the values of all kept blocks; None where it is not known.
+    hull: Cuts | None
+    # The values that pass the filters that Spark pushes itself.
+    pushed: Cuts
     rejects_null: bool
 
-    def narrower_values(self, ranges: Cuts | None, kept: np.ndarray) -> Cuts | None:
+    def filter(self, values: Cuts) -> RangeFilter:
+        """Return the filter that lets these values of the column pass."""
+        return RangeFilter(
+            column=self.column.name,
+            type=self.column.type,
+            values=values,
+            rejects_null=self.rejects_null,
+        )
+
+    def narrower_values(self, ranges: Cuts | None) -> Cuts | None:
         """Return the values of kept blocks that needed rows may have; None if none are known, or none left.
 
         Args:
             ranges: A set that holds the values of all kept blocks; None is their hull.
-            kept: True for the kept blocks; shape (blocks,).
         """
-        around = self._around(ranges, kept)
+        around = self.hull if ranges is None else ranges
         if around is None:
             return None
         values = value_ranges(self.conjuncts, self.column, around)
@@ -220,41 +225,49 @@ class _ColumnSearch:
         """Mark the blocks that the reader skips by a filter on these values; shape (blocks,)."""
         return spared_blocks(self.bounds, as_ranges(values, self.column.type))
 
-    def leaves_less(
-        self, narrower: Cuts, ranges: Cuts | None, kept: np.ndarray, predicate: Expression
-    ) -> bool:
+    def skipped_blocks(self, ranges: Cuts | None) -> np.ndarray:
+        """Mark blocks that the reader skips by a filter on ranges, or by those that Spark pushes itself.
+
+        Args:
+            ranges: The ranges; None where there is no such filter.
+        """
+        nothing: np.ndarray = np.zeros(len(self.bounds.may_value), bool)
+        skipped = nothing if ranges is None else self.spares(ranges)
+        if self.hull is None:
+            return skipped
+        # Comparisons of timestamps are not always pushed.
+        inside = cuts.intersection(self.pushed, self.hull)
+        if inside.empty or self.column.type.kind is Kind.TIMESTAMP:
+            return skipped
+        skipped |= self.spares(inside) & ~self.spares(self.hull)
+        return skipped
+
+    def leaves_less(self, narrower: Cuts, ranges: Cuts | None) -> bool:
         """Tell whether values are clearly fewer than those that Spark's own filters leave.
 
         Args:
             narrower: The values.
-            ranges: As for `narrower_values`.
-            kept: True for the kept blocks; shape (blocks,).
-            predicate: The filter that the scan has already.
+            ranges: As for `narrower_values`, where these are known.
         """
-        around, type_ = self._around(ranges, kept), self.column.type
-        pushed = [part for part in conjuncts_on(predicate, self.column.name) if _is_pushed(part)]
-        own = value_set(pushed, self.column).cuts
+        around, type_ = self.hull if ranges is None else ranges, self.column.type
         assert around is not None
-        assert isinstance(own, Cuts)
-        left = cuts.intersection(own, around)
+        left = cuts.intersection(self.pushed, around)
         count, count_left = width(narrower, type_), width(left, type_)
         if count is None or count_left is None:
             # Strings cannot be counted. Ranges are added where Spark's own filters say nothing.
             return left == around != narrower
         return count <= _SHARE_MAX * count_left
 
-    def _around(self, ranges: Cuts | None, kept: np.ndarray) -> Cuts | None:
-        """Return ranges, or the hull of the kept blocks where they are None; None if that is unknown."""
-        if ranges is not None:
-            return ranges
-        around = hull(self.bounds, kept)
-        return None if around is None else as_cuts(around, self.column.type)
-
 
 def _column_searches(
-    conditions: Sequence[Expression], metadata: pa.Table, kept: np.ndarray, allowed: Mapping[str, Type]
+    predicate: Expression,
+    needed: Sequence[Expression],
+    metadata: pa.Table,
+    kept: np.ndarray,
+    allowed: Mapping[str, Type],
 ) -> Iterator[_ColumnSearch]:
-    """Yield the columns that a range filter may name."""
+    """Yield the columns that a range filter may name; the arguments are those of `range_filters`."""
+    conditions = (predicate, *needed)
     structs = whole(metadata.column("columns"))
     rows = metadata.column("row_count").combine_chunks()
     named = {name: type_ for condition in conditions for name, type_ in columns(condition).items()}
@@ -268,12 +281,22 @@ def _column_searches(
         # Of a measured block, the file may state other statistics, by which the reader would lose rows.
         if has_field(column, STATED) and _mask(pc.invert(field_of(column, STATED)))[kept].any():
             continue
-        parts = tuple(dict.fromkeys(part for whole_ in conditions for part in conjuncts_on(whole_, name)))
-        rejects_null = not may_match_null(parts, Column(name, type_))
+        own = conjuncts_on(predicate, name)
+        parts = tuple(
+            dict.fromkeys((*own, *(part for other in needed for part in conjuncts_on(other, name))))
+        )
+        named_column = Column(name, type_)
+        rejects_null = not may_match_null(parts, named_column)
+        bounds = _block_bounds(column, rows, rejects_null=rejects_null)
+        around = hull(bounds, kept)
+        pushed = value_set([part for part in own if _is_pushed(part)], named_column).cuts
+        assert isinstance(pushed, Cuts)
         yield _ColumnSearch(
-            column=Column(name, type_),
-            bounds=_block_bounds(column, rows, rejects_null=rejects_null),
+            column=named_column,
+            bounds=bounds,
             conjuncts=parts,
+            hull=None if around is None else as_cuts(around, type_),
+            pushed=pushed,
             rejects_null=rejects_null,
         )
 
