@@ -285,7 +285,7 @@ def test_a_skipped_row_group_inside_a_pushed_range_is_said_to_be_read(spark: Any
     assert (scan.blocks_kept, scan.blocks_read_max, scan.blocks_total) == (1, 2, 4)
     lines = list(scan.lines())
     assert "  blocks   1 of 4 kept, at most 2 read, 50.0 % skipped" in lines
-    assert "  of them  2 skipped with their files, 1 read in vain" in lines
+    assert "  skipped  2 with their files; 1 may be read in vain" in lines
     # One file, and its two row groups.
     assert "  requests at least 3 saved" in lines
 

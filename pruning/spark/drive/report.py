@@ -111,7 +111,7 @@ class ScanReport:
             if kept is not None and total is not None and (total or label != "bytes"):
                 yield f"  {label:<9}{_kept_text(kept, kept if read_max is None else read_max, total)}"
         if self.blocks_skipped_by_filters or (self.blocks_read_max or 0) > (self.blocks_kept or 0):
-            yield f"  {'of them':<9}{_skipped_text(self)}"
+            yield f"  {'skipped':<9}{_skipped_text(self)}"
         for removal in self.removals:
             yield f"  {removal.technique:<9}removed {removal.blocks:,} blocks, {removal.files:,} whole files"
             yield f"  {'because':<9}{readable(removal.predicate)}"
@@ -124,13 +124,12 @@ class ScanReport:
 
 
 def _skipped_text(report: ScanReport) -> str:
-    """Return, as text, why blocks are not read, and how many others only the query's filter removes."""
-    parts = [
-        (report.blocks_skipped_with_files, "skipped with their files"),
-        (report.blocks_skipped_by_filters, "by filters that Spark pushes"),
-        ((report.blocks_read_max or 0) - (report.blocks_kept or 0), "read in vain"),
-    ]
-    return ", ".join(f"{count:,} {manner}" for count, manner in parts if count)
+    """Return, as text, why blocks are not read, and how many are read although they were removed."""
+    parts = [f"{report.blocks_skipped_with_files or 0:,} with their files"]
+    if report.blocks_skipped_by_filters:
+        parts.append(f"{report.blocks_skipped_by_filters:,} by pushed filters")
+    in_vain = (report.blocks_read_max or 0) - (report.blocks_kept or 0)
+    return ", ".join(parts) + (f"; {in_vain:,} may be read in vain" if in_vain else "")
 
 
 def _path_list(paths: tuple[str, ...]) -> str:
