@@ -6,12 +6,12 @@ import pytest
 
 import pruning
 from pruning.expressions import types
-from pruning.expressions.trees import And, Column, Compare, Comparison, IsNull, Literal, Not
+from pruning.expressions.trees import And, Coalesce, Column, Compare, Comparison, IsNull, Literal, Not
 from pruning.metadata.table.schema import block_schema
 from pruning.spark.drive.range_filters import range_filters
 
 A = Column("a", types.INTEGER)
-PREDICATE = Compare(Comparison.LESS, A, Literal(5, types.INTEGER))
+PREDICATE = Compare(Comparison.LESS, Coalesce((A, Literal(0, types.INTEGER))), Literal(5, types.INTEGER))
 
 
 def metadata(*blocks, type_=types.INTEGER):
@@ -41,16 +41,20 @@ CASES = [
     ([(None, None, 10), (7, 9, 0)], [True, False], None),       # no bounds at all
     ([(1, 3, 0), (5, 6, 0), (7, 9, 0)], [True, True, False], "(1, 6)"),     # the hull of what is left
     ([(1, 3, 0), (7, 9, 0)], [True, True], None),               # nothing was skipped
+    ([(1, 3, 0), (7, 9, 1)], [True, False], None),              # its NULL passes, so that it is read
+    ([(1, 3, 0), (5, 5, 0), (7, 9, 0)], [True, False, True], "(1, 3) (7, 9)"),   # it lies in a gap
+    ([(1, 3, 0), (3, 5, 0), (7, 9, 0)], [True, False, True], None),   # it touches a kept block
+    ([(1, 3, 0), (4, 4, 0), (5, 5, 0), (9, 9, 0)], [True, True, True, False], "(1, 5)"),  # empty gaps close
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("blocks", "keep", "hull"), CASES)
-def test_the_hull_is_added_exactly_where_it_is_known_and_gains(blocks, keep, hull):
-    wanted = (
-        []
-        if hull is None
-        else ["((`a` >= {} AND `a` <= {}) OR `a` IS NULL)".format(*hull.strip("()").split(", "))]
-    )
+@pytest.mark.parametrize(("blocks", "keep", "ranges"), CASES)
+def test_ranges_are_added_exactly_where_they_are_known_and_gain(blocks, keep, ranges):
+    wanted = []
+    if ranges is not None:
+        pairs = [pair.strip("()").split(", ") for pair in ranges.split(") (")]
+        inside = " OR ".join("(`a` >= {} AND `a` <= {})".format(*pair) for pair in pairs)
+        wanted = [f"({inside} OR `a` IS NULL)"]
     assert filters(blocks, keep) == wanted
 
 
@@ -72,9 +76,11 @@ def test_a_range_lets_spark_skip_row_groups_by_an_if_that_it_cannot_push(spark, 
     pruned = pruning.prune(df)
     assert sorted(pruned.collect()) == sorted(df.collect())
     (scan,) = pruning.explain(df).scans
-    assert scan.range_filters == ("((`id` >= 200 AND `id` <= 299) OR `id` IS NULL)",)
+    assert scan.range_filters == ("`id` >= 200 AND `id` <= 299",)
     assert (scan.blocks_kept, scan.files_kept) == (1, 1)
-    assert "PushedFilters: [Or(And(GreaterThanOrEqual(id,200)" in plan(pruned)
+    assert "PushedFilters: [IsNotNull(id), GreaterThanOrEqual(id,200), LessThanOrEqual(id,299)]" in plan(
+        pruned
+    )
 
 
 def plan(df):

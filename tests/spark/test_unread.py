@@ -24,7 +24,7 @@ from pruning.expressions.trees import And, Column, Compare, Comparison, Expressi
 from pruning.metadata.table.comparable import comparable_columns, with_comparable
 from pruning.metadata.table.schema import block_schema, column_types
 from pruning.spark.drive import unread
-from pruning.spark.drive.unread import PushedRange, pushed_ranges, unread_blocks
+from pruning.spark.drive.unread import PushedRange, PushedUnion, pushed_ranges, unread_blocks
 from skipproof.metering import run_metered
 from strategies.base.files import write_blocks, write_files
 from strategies.base.layouts import tables
@@ -274,16 +274,44 @@ def test_spark_reads_no_row_group_that_a_report_calls_skipped(
         assert read <= ROWS * sum(scan.blocks_read_max for scan in scans)
 
 
-def test_a_skipped_row_group_inside_the_pushed_hull_is_said_to_be_read(spark: Any, tmp_path: Path) -> None:
+def test_a_skipped_row_group_inside_a_pushed_range_is_said_to_be_read(spark: Any, tmp_path: Path) -> None:
     """It holds no needed row, and Spark reads it: it is neither skipped nor a request that is saved."""
+    # The second row group has no NULL, and the same numbers otherwise.
+    write_layout(
+        [[10, 11, 13, 14], [10, 11, 12, 12], [100, 101, 102, 103], [100, 200, 201, 202]], str(tmp_path)
+    )
+    df = spark.read.parquet(str(tmp_path)).where("n IS NULL AND IF(id % 2 = 0, id, id) = 11")
+    (scan,) = pruning.explain(df).scans
+    assert (scan.blocks_kept, scan.blocks_read_max, scan.blocks_total) == (1, 2, 4)
+    lines = list(scan.lines())
+    assert "  blocks   1 of 4 kept, at most 2 read, 50.0 % skipped" in lines
+    assert "  skipped  2 with their files; 1 may be read in vain" in lines
+    # One file, and its two row groups.
+    assert "  requests at least 3 saved" in lines
+
+
+def test_a_row_group_in_a_gap_between_pushed_ranges_is_skipped(spark: Any, tmp_path: Path) -> None:
+    """One range around the needed row groups would hold it."""
     write_layout([[0, 1, 2, 3], [50, 51, 52, 53], [100, 101, 102, 103], [200, 201, 202, 203]], str(tmp_path))
     df = spark.read.parquet(str(tmp_path)).where("IF(id % 2 = 0, id, id) IN (1, 101)")
     (scan,) = pruning.explain(df).scans
-    assert (scan.blocks_kept, scan.blocks_read_max, scan.blocks_total) == (2, 3, 4)
-    assert scan.requests_saved == 1
-    lines = list(scan.lines())
-    assert "  blocks   2 of 4 kept, at most 3 read, 25.0 % skipped" in lines
-    assert "  requests at least 1 saved" in lines
+    assert (scan.blocks_kept, scan.blocks_read_max, scan.requests_saved) == (2, 2, 2)
+    assert scan.range_filters == ("((`id` >= 0L AND `id` <= 3L) OR (`id` >= 100L AND `id` <= 103L))",)
+    pruned = pruning.prune(df)
+    assert run_metered(spark, pruned.collect).rows <= 2 * ROWS
+
+
+@pytest.mark.parametrize(("least", "greatest", "is_unread"), [(6, 9, True), (5, 6, False), (1, 1, False)])
+def test_a_union_drops_a_block_that_is_outside_each_of_its_ranges(
+    least: int, greatest: int, is_unread: bool
+) -> None:
+    ranges = [
+        PushedRange(column="a", type=types.INTEGER, lower=lower, upper=upper)
+        for lower, upper in ((1, 5), (12, 15))
+    ]
+    metadata = blocks_of((least, greatest, 0))
+    known = {"a": types.INTEGER}
+    assert unread_blocks([PushedUnion(tuple(ranges))], metadata, known).tolist() == [is_unread]
 
 
 @pytest.mark.parametrize("switch", ["spark.sql.parquet.filterPushdown", "parquet.filter.stats.enabled"])

@@ -13,6 +13,7 @@ from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import And, IsNull, Not, type_of
 from pruning.spark.drive.materials import expression_values
 from pruning.spark.drive.queries import Query, complete_scan_sets
+from pruning.spark.drive.range_filters import PAGE_ROWS
 from pruning.spark.drive.repeating import is_repeatable
 from pruning.spark.drive.scans import TableScan
 from pruning.spark.jvm.gateway import first_line
@@ -27,6 +28,8 @@ SUMMARY_BYTES_MAX = 65_536
 TERMS_MAX = 256
 # A build side is run first where it reads at most this share of what the probe side does.
 BUILD_SHARE_MAX = 0.5
+# Of row groups in which only pages may be skipped, one in so many bytes counts, as nothing is known of pages.
+PAGES_DISCOUNT = 8
 # Reading one file of at most this size is faster than finding out which of its blocks are needed.
 SMALL_FILE_BYTES = 65_536
 # The rows of a build side stay in the driver until the query has run.
@@ -121,8 +124,12 @@ def _is_selective(query: Query, scan: Scan) -> bool:
 
 
 def _bytes_at_stake(scan: TableScan, path: KeyPath, block_summary: JoinSummary | None) -> int:
-    """Return the bytes of the blocks that the build side's rows could exclude, if it has any row."""
-    blocks = np.zeros(len(scan.read_scan_set().keep), bool)
+    """Return the bytes of the blocks that the build side's rows could exclude, if it has any row.
+
+    Of blocks that it cannot exclude, but in which it could exclude pages, a part of the bytes counts.
+    """
+    count = len(scan.read_scan_set().keep)
+    blocks, paged = np.zeros(count, bool), np.zeros(count, bool)
     for place, key in enumerate(path.keys):
         if key is None:
             continue
@@ -132,8 +139,11 @@ def _bytes_at_stake(scan: TableScan, path: KeyPath, block_summary: JoinSummary |
             return scan_set.bytes_kept
         open_ = pc.or_(bounds.lower.is_valid(), bounds.upper.is_valid()).to_numpy(zero_copy_only=False)
         blocks |= open_ if summary is None else open_ & ~summary.kept_by_any_part(bounds)
+        if scan.has_pushable_ranges(key):
+            paged |= open_ & (scan_set.row_counts > PAGE_ROWS)
     scan_set = scan.read_scan_set()
-    return scan_set.bytes_of(scan_set.keep & blocks)
+    pages = scan_set.bytes_of(scan_set.keep & paged & ~blocks) // PAGES_DISCOUNT
+    return scan_set.bytes_of(scan_set.keep & blocks) + pages
 
 
 def _summary_of_rows(query: Query, site: JoinSite) -> JoinSummary | None:

@@ -1,11 +1,12 @@
-"""Range filters, which let Spark skip row groups inside the files that are left.
+"""Range filters, by which Spark skips row groups and pages inside the files that are left.
 
-A plan can name files, but not row groups; Spark skips those by filters that it pushes down. So where row
-groups were excluded for a reason that Spark cannot push, such as an IF, the range of values in the row
-groups that are left is added as a filter. They hold every row that can satisfy the predicate.
+A plan can name files, but neither row groups nor pages; Spark's Parquet reader skips those by the filters
+that are pushed to it. So what was proved for a reason that Spark cannot push, such as an IF or the keys of a
+join, is added as ranges of single columns: of the values in the kept row groups, and of those on which the
+conditions may be TRUE.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,15 +16,40 @@ import pyarrow.compute as pc
 from pruning.expressions.names import quoted_name
 from pruning.expressions.sql import literal_sql
 from pruning.expressions.traversal import columns
-from pruning.expressions.trees import And, Column, Expression, IsNull, Not
+from pruning.expressions.trees import (
+    And,
+    Column,
+    Compare,
+    Expression,
+    In,
+    IsNull,
+    Literal,
+    Not,
+    Or,
+    StartsWith,
+)
 from pruning.expressions.types import Kind, Type, Value
 from pruning.metadata.table.measured import STATED
 from pruning.metadata.table.schema import columns_only, is_nested, sql_type
 from pruning.metadata.table.structs import field_of, has_field, whole
+from pruning.pushed.block_ranges import BlockBounds, block_ranges, hull, spared_blocks
+from pruning.pushed.value_ranges import (
+    as_cuts,
+    as_ranges,
+    closed_ranges,
+    conjuncts_on,
+    may_match_null,
+    value_ranges,
+    value_set,
+    width,
+    with_fewer_ranges,
+)
+from pruning.rules.sets import cuts
+from pruning.rules.sets.cuts import Cuts
 
 # Floating types are absent because Spark's pushdown on them loses NaN, and booleans because a filter on two
 # values gains little.
-_RANGED = frozenset(
+RANGED = frozenset(
     {
         Kind.BYTE,
         Kind.SHORT,
@@ -37,26 +63,41 @@ _RANGED = frozenset(
     }
 )
 # The fields of block metadata that range filters are made from.
-_FIELDS = ["file", "row_count", "columns"]
+_FIELDS = ["file", "row_count", "byte_count", "columns"]
+# Each range of a filter takes Spark about 2 ms to plan and to compile.
+RANGES_MAX = 32
+# Writers begin a page after at most about so many rows, so that smaller row groups have no page to skip.
+PAGE_ROWS = 20_000
+# Ranges inside row groups are added if they leave at most this share of the values that Spark's own filters
+# leave; each row is compared with them.
+_SHARE_MAX = 0.9
+# Values separate row groups if they spare at least this share of the bytes that would be read without them: a
+# filter on a column lets the reader read the index of its pages, too.
+_SPARED_MIN = 0.05
+# Of a longer IN list, Spark pushes the least and the greatest member only, unless it is told otherwise.
+_IN_LIST_MAX = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangeFilter:
-    """The filter `lower <= column <= upper`, which NULL passes too unless the predicate rejects it."""
+    """The filter that a column's value is in a set, which NULL passes too unless it is rejected."""
 
     column: str
     type: Type
-    lower: Value
-    upper: Value
+    values: Cuts
     rejects_null: bool
 
     @property
     def sql(self) -> str:
         """The filter as Spark SQL over the scanned table."""
         name = quoted_name(self.column)
-        lower, upper = literal_sql(self.lower, self.type), literal_sql(self.upper, self.type)
-        inside = f"{name} >= {lower} AND {name} <= {upper}"
-        return inside if self.rejects_null else f"(({inside}) OR {name} IS NULL)"
+        inside = [_range_sql(name, self.type, *ends) for ends in closed_ranges(self.values, self.type)]
+        if self.rejects_null and len(inside) == 1:
+            return inside[0]
+        alternatives = [text if " AND " not in text else f"({text})" for text in inside]
+        if not self.rejects_null:
+            alternatives.append(f"{name} IS NULL")
+        return f"({' OR '.join(alternatives)})"
 
 
 def range_filters_of_files(
@@ -65,74 +106,226 @@ def range_filters_of_files(
     keep: np.ndarray,
     files: Sequence[str],
     allowed: Mapping[str, Type],
+    *,
+    needed: Sequence[Expression] = (),
 ) -> list[RangeFilter]:
     """Return the filters for some of a table's files, as `range_filters` does.
 
     Args:
         predicate: The filter that the scan has already.
         metadata: The row groups of the table.
-        keep: True for those that may hold a row that satisfies the predicate; shape (blocks,).
+        keep: True for those that may hold a needed row; shape (blocks,).
         files: The files that are still read.
         allowed: As for `range_filters`.
+        needed: As for `range_filters`.
     """
     inside = pc.is_in(metadata.column("file"), value_set=pa.array(files, pa.string()))
-    here = columns_only(metadata, columns(predicate)).select(_FIELDS).filter(inside)
+    named = [name for part in (predicate, *needed) for name in columns(part)]
+    here = columns_only(metadata, named).select(_FIELDS).filter(inside)
     # A file without blocks in the metadata may hold anything, so no range is known to cover it.
     if len(here.column("file").unique()) < len(files):
         return []
-    return range_filters(predicate, here, pa.array(keep).filter(inside.combine_chunks()), allowed)
+    return range_filters(
+        predicate, here, pa.array(keep).filter(inside.combine_chunks()), allowed, needed=needed
+    )
 
 
 def range_filters(
-    predicate: Expression, metadata: pa.Table, keep: pa.BooleanArray, allowed: Mapping[str, Type]
+    predicate: Expression,
+    metadata: pa.Table,
+    keep: pa.BooleanArray,
+    allowed: Mapping[str, Type],
+    *,
+    needed: Sequence[Expression] = (),
 ) -> list[RangeFilter]:
-    """Return the filters that let Spark skip at least one more row group each.
+    """Return the filters that let Spark skip more row groups, or more pages of them.
+
+    Claim     Every needed row of a kept block passes each filter.
+    Premises  All conditions are TRUE on each needed row. Bounds enclose values, and a kept block's
+              statistics are those that the file states.
+    Proof     (1) The row's value is in the ranges of the kept blocks, and among the values on which the
+              conditions may be TRUE, so in both sets.
+              (2) NULL passes, unless the conditions are TRUE on no row with it.
+    Unsound   by a reader that skips by other statistics than the bounds: a column is left out where a kept
+              block that may hold values has bounds that are unknown, or not stated by the file.
 
     Args:
         predicate: The filter that the scan has already.
-        metadata: The row groups of every file that is still read, all their footers known.
-        keep: True for those that may hold a row that satisfies the predicate; shape (blocks,).
+        metadata: The row groups, or other runs of rows, of every file that is still read; all of them.
+        keep: True for those that may hold a needed row; shape (blocks,).
         allowed: The types of the columns that a filter may name; those in the files, not partitions.
+        needed: Conditions beside the filter, which the plan does not have.
     """
-    column_structs = whole(metadata.column("columns"))
-    rows = metadata.column("row_count").combine_chunks()
+    kept: np.ndarray = keep.to_numpy(zero_copy_only=False)
+    rows: np.ndarray = metadata.column("row_count").to_numpy()
+    has_pages = bool((rows[kept] > PAGE_ROWS).any())
+    if kept[rows > 0].all() and not has_pages:
+        return []
+    searches = list(_column_searches(predicate, needed, metadata, kept, allowed))
+    sizes = pc.fill_null(metadata.column("byte_count"), 0).to_numpy()
+    sizes = np.where(rows > 0, np.maximum(sizes, 1), 0)
+    bounds = {search.column.name: search.bounds for search in searches}
+    ranges = {
+        name: as_cuts(column_ranges, allowed[name])
+        for name, column_ranges in block_ranges(bounds, kept, sizes, ranges_max=RANGES_MAX).items()
+    }
+    # The excluded blocks that are read in spite of these ranges and of Spark's own filters.
+    in_vain = ~kept & (rows > 0)
+    for search in searches:
+        in_vain &= ~search.skipped_blocks(ranges.get(search.column.name))
     filters = []
-    for name in columns(predicate):
-        if is_nested(name) or name not in allowed or not has_field(column_structs, name):
-            continue
-        hull = _hull(field_of(column_structs, name), rows, keep)
-        if hull is not None:
-            lower, upper = (_value(bound) for bound in hull)
-            rejects_null = name in _not_null_columns(predicate)
-            filters.append(
-                RangeFilter(
-                    column=name, type=allowed[name], lower=lower, upper=upper, rejects_null=rejects_null
-                )
-            )
+    for search in searches:
+        values = ranges.get(search.column.name)
+        narrower = search.narrower_values(values) if has_pages or in_vain.any() else None
+        if narrower is not None:
+            spared = in_vain & search.spares(narrower)
+            is_clear_gain = sizes[spared].sum() > _SPARED_MIN * sizes[kept | in_vain].sum()
+            if is_clear_gain or (has_pages and search.leaves_less(narrower, values)):
+                values, in_vain = narrower, in_vain & ~spared
+        if values is not None and _are_texts(values):
+            filters.append(search.filter(values))
     return filters
 
 
-def _hull(
-    column: pa.StructArray, rows: pa.Array, keep: pa.BooleanArray
-) -> tuple[pa.Scalar, pa.Scalar] | None:
-    """Return the least minimum and greatest maximum of the kept blocks; None if unknown or of no use."""
-    if sql_type(column.type.field("min").type).kind not in _RANGED:
-        return None
-    mins, maxes = (ordered_bounds(field_of(column, side)) for side in ("min", "max"))
-    # A block of NULL alone needs no bounds. A block whose NULL count is unknown is taken to hold values.
-    all_null = pc.fill_null(pc.equal(field_of(column, "null_count"), rows), False)
-    holds_values = pc.and_(keep, pc.invert(all_null))
-    # Of a measured block, the file may state other statistics, by which the reader would lose rows.
-    if has_field(column, STATED) and pc.any(pc.and_(keep, pc.invert(field_of(column, STATED)))).as_py():
-        return None
-    kept_mins, kept_maxes = mins.filter(holds_values), maxes.filter(holds_values)
-    if len(kept_mins) == 0 or kept_mins.null_count or kept_maxes.null_count:
-        return None
-    lower, upper = pc.min(kept_mins), pc.max(kept_maxes)
-    outside = pc.or_kleene(pc.less(maxes, lower), pc.greater(mins, upper))
-    skipped = pc.and_(pc.invert(keep), pc.greater(rows, 0))
-    gain = pc.any(pc.and_kleene(skipped, outside)).as_py()
-    return (lower, upper) if gain else None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ColumnSearch:
+    """A column that a range filter may name, and what the conditions say of it."""
+
+    column: Column
+    bounds: BlockBounds
+    conjuncts: tuple[Expression, ...]
+    # A range that holds the values of all kept blocks; None where it is not known.
+    hull: Cuts | None
+    # The values that pass the filters that Spark pushes itself.
+    pushed: Cuts
+    rejects_null: bool
+
+    def filter(self, values: Cuts) -> RangeFilter:
+        """Return the filter that lets these values of the column pass."""
+        return RangeFilter(
+            column=self.column.name,
+            type=self.column.type,
+            values=values,
+            rejects_null=self.rejects_null,
+        )
+
+    def narrower_values(self, ranges: Cuts | None) -> Cuts | None:
+        """Return the values of kept blocks that needed rows may have; None if none are known, or none left.
+
+        Args:
+            ranges: A set that holds the values of all kept blocks; None is their hull.
+        """
+        around = self.hull if ranges is None else ranges
+        if around is None:
+            return None
+        values = value_ranges(self.conjuncts, self.column, around)
+        return None if values.empty else with_fewer_ranges(values, self.column.type, RANGES_MAX)
+
+    def spares(self, values: Cuts) -> np.ndarray:
+        """Mark the blocks that the reader skips by a filter on these values; shape (blocks,)."""
+        return spared_blocks(self.bounds, as_ranges(values, self.column.type))
+
+    def skipped_blocks(self, ranges: Cuts | None) -> np.ndarray:
+        """Mark blocks that the reader skips by a filter on ranges, or by those that Spark pushes itself.
+
+        Args:
+            ranges: The ranges; None where there is no such filter.
+        """
+        nothing: np.ndarray = np.zeros(len(self.bounds.may_value), bool)
+        skipped = nothing if ranges is None else self.spares(ranges)
+        if self.hull is None:
+            return skipped
+        # Comparisons of timestamps are not always pushed.
+        inside = cuts.intersection(self.pushed, self.hull)
+        if inside.empty or self.column.type.kind is Kind.TIMESTAMP:
+            return skipped
+        skipped |= self.spares(inside) & ~self.spares(self.hull)
+        return skipped
+
+    def leaves_less(self, narrower: Cuts, ranges: Cuts | None) -> bool:
+        """Tell whether values are clearly fewer than those that Spark's own filters leave.
+
+        Args:
+            narrower: The values.
+            ranges: As for `narrower_values`, where these are known.
+        """
+        around, type_ = self.hull if ranges is None else ranges, self.column.type
+        assert around is not None
+        left = cuts.intersection(self.pushed, around)
+        count, count_left = width(narrower, type_), width(left, type_)
+        if count is None or count_left is None:
+            # Strings cannot be counted. Ranges are added where Spark's own filters say nothing.
+            return left == around != narrower
+        return count <= _SHARE_MAX * count_left
+
+
+def _column_searches(
+    predicate: Expression,
+    needed: Sequence[Expression],
+    metadata: pa.Table,
+    kept: np.ndarray,
+    allowed: Mapping[str, Type],
+) -> Iterator[_ColumnSearch]:
+    """Yield the columns that a range filter may name; the arguments are those of `range_filters`."""
+    conditions = (predicate, *needed)
+    structs = whole(metadata.column("columns"))
+    rows = metadata.column("row_count").combine_chunks()
+    named = {name: type_ for condition in conditions for name, type_ in columns(condition).items()}
+    for name, type_ in named.items():
+        if is_nested(name) or allowed.get(name) != type_ or not has_field(structs, name):
+            continue
+        column = field_of(structs, name)
+        stored = sql_type(column.type.field("min").type)
+        if type_.kind not in RANGED or not (stored == type_ or (stored.integral and type_.integral)):
+            continue
+        # Of a measured block, the file may state other statistics, by which the reader would lose rows.
+        if has_field(column, STATED) and _mask(pc.invert(field_of(column, STATED)))[kept].any():
+            continue
+        own = conjuncts_on(predicate, name)
+        parts = tuple(
+            dict.fromkeys((*own, *(part for other in needed for part in conjuncts_on(other, name))))
+        )
+        named_column = Column(name, type_)
+        rejects_null = not may_match_null(parts, named_column)
+        bounds = _block_bounds(column, rows, rejects_null=rejects_null)
+        around = hull(bounds, kept)
+        pushed = value_set([part for part in own if _is_pushed(part)], named_column).cuts
+        assert isinstance(pushed, Cuts)
+        yield _ColumnSearch(
+            column=named_column,
+            bounds=bounds,
+            conjuncts=parts,
+            hull=None if around is None else as_cuts(around, type_),
+            pushed=pushed,
+            rejects_null=rejects_null,
+        )
+
+
+def _block_bounds(column: pa.StructArray, rows: pa.Array, *, rejects_null: bool) -> BlockBounds:
+    """Return the bounds of a column; a block whose NULL count is unknown may hold values and NULL."""
+    null_count = field_of(column, "null_count")
+    all_null = _mask(pc.equal(null_count, rows))
+    no_null = _mask(pc.equal(null_count, 0))
+    return BlockBounds(
+        lower=ordered_bounds(field_of(column, "min")),
+        upper=ordered_bounds(field_of(column, "max")),
+        may_value=~all_null,
+        may_pass_null=np.zeros(len(rows), bool) if rejects_null else ~no_null,
+    )
+
+
+def _is_pushed(part: Expression) -> bool:
+    """Tell whether Spark pushes a condition as it is, so that Parquet's reader skips pages by it."""
+    match part:
+        case And(operands) | Or(operands):
+            return all(map(_is_pushed, operands))
+        case Not(operand):
+            return _is_pushed(operand)
+        case In(Column(), members):
+            return len(members) <= _IN_LIST_MAX and all(isinstance(member, Literal) for member in members)
+        case Compare(_, Column(), Literal()) | Compare(_, Literal(), Column()):
+            return True
+    return isinstance(part, IsNull | StartsWith) and isinstance(part.operand, Column)
 
 
 def ordered_bounds(bounds: pa.Array) -> pa.Array:
@@ -145,17 +338,28 @@ def ordered_bounds(bounds: pa.Array) -> pa.Array:
     return bounds.cast(pa.int64()) if kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ) else bounds
 
 
-def _value(bound: pa.Scalar) -> Value:
-    value: Value = bound.as_py()
-    return value
+def _mask(flags: pa.Array) -> np.ndarray:
+    """Return flags as a numpy array, False where they are unknown."""
+    mask: np.ndarray = pc.fill_null(flags, False).to_numpy(zero_copy_only=False)
+    return mask
 
 
-def _not_null_columns(predicate: Expression) -> set[str]:
-    """Return the columns for which the predicate has an IS NOT NULL."""
-    parts = predicate.operands if isinstance(predicate, And) else (predicate,)
-    names = set()
-    for part in parts:
-        match part:
-            case Not(IsNull(Column(name))):
-                names.add(name)
-    return names
+def _are_texts(values: Cuts) -> bool:
+    """Tell whether each end that is a string is text: of other bytes, Spark's Parquet reader makes text."""
+    try:
+        for value, _ in values.points:
+            if isinstance(value, bytes):
+                value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _range_sql(name: str, type_: Type, lower: Value | None, upper: Value | None, excluded: bool) -> str:
+    """Return the condition that a value is in a range, whose greatest value may be excluded."""
+    if lower is not None and lower == upper and not excluded:
+        return f"{name} = {literal_sql(lower, type_)}"
+    sides = [] if lower is None else [f"{name} >= {literal_sql(lower, type_)}"]
+    if upper is not None:
+        sides.append(f"{name} {'<' if excluded else '<='} {literal_sql(upper, type_)}")
+    return " AND ".join(sides) if sides else f"{name} IS NOT NULL"

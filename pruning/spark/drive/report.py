@@ -31,8 +31,9 @@ class ScanReport:
 
     `blocks_kept` and `bytes_kept` count the blocks that may hold a needed row, `blocks_read_max` and
     `bytes_read_max` also those that Spark may read beside them: of the files that it opens, it is sure to
-    skip only what the filters that it pushes exclude. Bytes are of the columns that the query reads. A
-    block of a file whose footer could not be read counts nowhere.
+    skip only what the filters that it pushes exclude. `blocks_skipped_with_files` lie in files that are not
+    opened, `blocks_skipped_by_filters` in files that are; both have rows. Bytes are of the columns that the
+    query reads. A block of a file whose footer could not be read counts nowhere.
     """
 
     paths: tuple[str, ...]
@@ -44,6 +45,8 @@ class ScanReport:
     bytes_kept: int | None = None
     blocks_read_max: int | None = None
     bytes_read_max: int | None = None
+    blocks_skipped_with_files: int | None = None
+    blocks_skipped_by_filters: int | None = None
     requests: int | None = None
     removals: tuple[Removal, ...] = ()
     range_filters: tuple[str, ...] = ()
@@ -54,7 +57,16 @@ class ScanReport:
         return replace(self, notes=(*self.notes, *notes))
 
     def with_blocks(
-        self, *, total: int, kept: int, read_max: int, bytes_total: int, bytes_kept: int, bytes_read_max: int
+        self,
+        *,
+        total: int,
+        kept: int,
+        read_max: int,
+        with_files: int,
+        by_filters: int,
+        bytes_total: int,
+        bytes_kept: int,
+        bytes_read_max: int,
     ) -> "ScanReport":
         """Return the report with its counts of blocks and bytes."""
         return replace(
@@ -62,6 +74,8 @@ class ScanReport:
             blocks_total=total,
             blocks_kept=kept,
             blocks_read_max=read_max,
+            blocks_skipped_with_files=with_files,
+            blocks_skipped_by_filters=by_filters,
             bytes_total=bytes_total,
             bytes_kept=bytes_kept,
             bytes_read_max=bytes_read_max,
@@ -96,6 +110,8 @@ class ScanReport:
             # A query that reads no column, such as a count of all rows, reads no bytes of columns.
             if kept is not None and total is not None and (total or label != "bytes"):
                 yield f"  {label:<9}{_kept_text(kept, kept if read_max is None else read_max, total)}"
+        if self.blocks_skipped_by_filters or (self.blocks_read_max or 0) > (self.blocks_kept or 0):
+            yield f"  {'skipped':<9}{_skipped_text(self)}"
         for removal in self.removals:
             yield f"  {removal.technique:<9}removed {removal.blocks:,} blocks, {removal.files:,} whole files"
             yield f"  {'because':<9}{readable(removal.predicate)}"
@@ -105,6 +121,15 @@ class ScanReport:
             yield f"  {'added':<9}{sql}"
         for note in self.notes:
             yield f"  {'note':<9}{note}"
+
+
+def _skipped_text(report: ScanReport) -> str:
+    """Return, as text, why blocks are not read, and how many are read although they were removed."""
+    parts = [f"{report.blocks_skipped_with_files or 0:,} with their files"]
+    if report.blocks_skipped_by_filters:
+        parts.append(f"{report.blocks_skipped_by_filters:,} by pushed filters")
+    in_vain = (report.blocks_read_max or 0) - (report.blocks_kept or 0)
+    return ", ".join(parts) + (f"; {in_vain:,} may be read in vain" if in_vain else "")
 
 
 def _path_list(paths: tuple[str, ...]) -> str:

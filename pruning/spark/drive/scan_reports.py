@@ -7,7 +7,15 @@ from pruning.spark.drive.leaf_tables import removals_before
 from pruning.spark.drive.report import ScanReport
 from pruning.spark.drive.scan_sets import ScanSet
 from pruning.spark.drive.scans import TableScan
-from pruning.spark.drive.unread import pushed_kinds, pushed_ranges, range_of_filter, unread_blocks
+from pruning.spark.drive.unread import (
+    PushedRange,
+    PushedUnion,
+    pushdown_notes,
+    pushed_kinds,
+    pushed_ranges,
+    union_of_filter,
+    unread_blocks,
+)
 from pruning.spark.lake.columns_read import bytes_read
 
 
@@ -22,6 +30,8 @@ def scan_report(scan: TableScan) -> ScanReport:
         range_filters=tuple(part.sql for part in scan.range_filters),
         notes=tuple(scan.notes),
     )
+    if scan.range_filters:
+        report = report.with_notes(*pushdown_notes(scan.spark))
     if not report.files_total:
         report = report.with_notes("there is no file")
     elif not scan.removals:
@@ -40,7 +50,10 @@ def _with_blocks(report: ScanReport, scan: TableScan, scan_set: ScanSet) -> Scan
     blocks_before = sum(removal.blocks for removal in removals_before(scan.table))
     skipped_blocks = int(skipped.sum()) + summarized_blocks - summarized.blocks_of(opened_mask)
     left_out_bytes = sum(int(bytes_read(summary, columns).sum()) for summary in left_out.summaries)
+    inside = int((skipped & scan_set.kept_files[scan_set.file_of_block]).sum())
     return report.with_blocks(
+        with_files=skipped_blocks - inside + left_out.blocks + blocks_before,
+        by_filters=inside,
         total=len(scan_set.keep) + summarized_blocks + left_out.blocks + blocks_before,
         kept=int(scan_set.keep.sum()) + summarized.blocks_of(kept_mask),
         read_max=int((opened | scan_set.keep).sum()) + summarized.blocks_of(opened_mask),
@@ -79,11 +92,11 @@ def _unread_mask(scan: TableScan, scan_set: ScanSet) -> np.ndarray:
     """Mark the blocks that Spark is sure to skip in files that it opens; shape (blocks,)."""
     if not (~scan_set.keep & scan_set.kept_files[scan_set.file_of_block]).any():
         return np.zeros(len(scan_set.keep), bool)
-    added = map(range_of_filter, scan.range_filters)
-    own = (
+    pushed: list[PushedRange | PushedUnion] = [union_of_filter(added) for added in scan.range_filters]
+    pushed += (
         part for part in pushed_ranges(scan.own_filter.predicate) if part.column not in scan.shielded_columns
     )
-    ranges = [part for part in (*added, *own) if part.column not in scan.table.partition_columns]
+    ranges = [part for part in pushed if part.column not in scan.table.partition_columns]
     return unread_blocks(
         ranges,
         columns_only(scan_set.metadata, [part.column for part in ranges]),

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pruning.expressions.names import top_column
 from pruning.expressions.sql import to_sql
 from pruning.expressions.traversal import columns, leaf_names
-from pruning.expressions.trees import And, Expression, Literal
+from pruning.expressions.trees import Column, Expression, Literal
 from pruning.expressions.types import BOOLEAN
 from pruning.metadata.files.listing import Stamp
 from pruning.metadata.table.live_rows import countable_verdicts
@@ -39,7 +39,7 @@ from pruning.spark.drive.leaf_tables import (
     with_partition_values,
 )
 from pruning.spark.drive.pushdown import with_range_filters
-from pruning.spark.drive.range_filters import RangeFilter, range_filters_of_files
+from pruning.spark.drive.range_filters import RANGED, RangeFilter, range_filters_of_files
 from pruning.spark.drive.report import Removal, readable
 from pruning.spark.drive.scan_sets import ScanSet, SummarizedFiles
 from pruning.spark.drive.stored_scans import NOTHING_LEFT_OUT, LeftOut
@@ -353,20 +353,35 @@ class TableScan:
         if files or blocks:
             self.removals.append(Removal(technique=technique, predicate=because, files=files, blocks=blocks))
 
+    def has_pushable_ranges(self, key: Expression) -> bool:
+        """Tell whether values of a key can be pushed to the Parquet reader as ranges of a column."""
+        return (
+            isinstance(key, Column)
+            and key.type.kind in RANGED
+            and key.name in self.table.data_columns
+            and not (self.is_shared or has_files_as_blocks(self.table))
+        )
+
     def _range_filters(self, files: list[str]) -> list[RangeFilter]:
         """Return range filters around the kept blocks of these files, where they let Spark skip more."""
         # Another part of the query that shares the leaf may need rows that this scan's own filter drops,
         # such as those with NULL.
-        if self.is_shared or self.scan_set is None or self.scan_set.failures or not self.removals:
+        if self.is_shared or self.scan_set is None or self.scan_set.failures:
             return []
         if has_files_as_blocks(self.table):
             return []
-        predicate = self.own_filter.predicate
-        if self.needed_conditions:
-            predicate = And((predicate, *self.needed_conditions))
-        return range_filters_of_files(
-            predicate, self.scan_set.metadata, self.scan_set.keep, files, self.table.data_columns
-        )
+        try:
+            return range_filters_of_files(
+                self.own_filter.predicate,
+                self.scan_set.metadata,
+                self.scan_set.keep,
+                files,
+                self.table.data_columns,
+                needed=self.needed_conditions,
+            )
+        except RecursionError:
+            # The predicate is nested more deeply than Python can follow, so no range is known.
+            return []
 
 
 def columns_needed(

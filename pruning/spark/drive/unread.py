@@ -16,10 +16,12 @@ from pruning.expressions.trees import And, Column, Compare, Comparison, Expressi
 from pruning.expressions.types import Kind, Type, Value
 from pruning.metadata.table.comparable import comparable_columns
 from pruning.metadata.table.schema import column_types
+from pruning.pushed.value_ranges import closed_ranges
 from pruning.spark.drive.range_filters import RangeFilter, ordered_bounds
 
 _PUSHDOWN = "spark.sql.parquet.filterPushdown"
 _BY_STATISTICS = "parquet.filter.stats.enabled"
+_BY_PAGES = "parquet.filter.columnindex.enabled"
 # The additional settings of types that have a switch of their own.
 _SWITCHES = {Kind.DATE: f"{_PUSHDOWN}.date", Kind.TIMESTAMP: f"{_PUSHDOWN}.timestamp"}
 _KINDS = frozenset(
@@ -63,17 +65,46 @@ class PushedRange:
     null_passes: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class PushedUnion:
+    """Ranges of one column that Spark pushes, joined by OR; at least one."""
+
+    ranges: tuple[PushedRange, ...]
+
+    @property
+    def column(self) -> str:
+        """The column of the ranges."""
+        return self.ranges[0].column
+
+
 def pushed_kinds(spark: SparkSession) -> frozenset[Kind]:
     """Return the kinds of columns by which this session's Parquet reader skips row groups."""
-    hadoop = spark.sparkContext._jsc.hadoopConfiguration().get(_BY_STATISTICS)
-    if "false" in (spark.conf.get(_PUSHDOWN, "true"), spark.conf.get(_BY_STATISTICS, hadoop or "true")):
+    if not (_is_on(spark, _PUSHDOWN) and _is_on(spark, _BY_STATISTICS)):
         return frozenset()
     off = {kind for kind, switch in _SWITCHES.items() if spark.conf.get(switch, "true") == "false"}
     return _KINDS - off
 
 
+def pushdown_notes(spark: SparkSession) -> list[str]:
+    """Return a sentence about each setting that keeps Spark from skipping by the filters that are added."""
+    effects = {
+        _PUSHDOWN: "neither row groups nor pages inside files are skipped",
+        _BY_STATISTICS: "row groups inside files are not skipped by their bounds",
+        _BY_PAGES: "pages inside row groups are not skipped",
+    }
+    return [
+        f"{effect}: {setting} is false" for setting, effect in effects.items() if not _is_on(spark, setting)
+    ]
+
+
+def _is_on(spark: SparkSession, setting: str) -> bool:
+    """Tell whether a setting of the reader, on by default, is on for queries of the session."""
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration().get(setting)
+    return str(spark.conf.get(setting, hadoop or "true")).lower() != "false"
+
+
 def unread_blocks(
-    ranges: Sequence[PushedRange],
+    ranges: Sequence[PushedRange | PushedUnion],
     metadata: pa.Table,
     types: Mapping[str, Type],
     *,
@@ -87,7 +118,8 @@ def unread_blocks(
     Proof     (1) Where only values pass, and each row is NULL, no row passes.
               (2) Where the maximum is below the range, or the minimum above it, no value passes; and no
               NULL does where there is none, or NULL does not pass.
-              The reader drops a block where it finds (1) or (2) of one conjunct.
+              (3) Where no row passes any of the ranges of a union, none passes the union.
+              The reader drops a block where it finds this of one conjunct.
     Unsound   for a column whose values are read as another type than they are stored as.
 
     Args:
@@ -100,13 +132,16 @@ def unread_blocks(
     stored, compared = column_types(metadata), comparable_columns(metadata)
     columns = metadata.column("columns").combine_chunks()
     rows = metadata.column("row_count").combine_chunks()
-    for range_ in ranges:
-        name = range_.column
-        if name not in compared or range_.type.kind not in kinds:
+    for conjunct in ranges:
+        alternatives = conjunct.ranges if isinstance(conjunct, PushedUnion) else (conjunct,)
+        name, type_ = conjunct.column, alternatives[0].type
+        if name not in compared or type_.kind not in kinds:
             continue
-        if not stored.get(name) == types.get(name) == range_.type:
+        if not stored.get(name) == types.get(name) == type_:
             continue
-        unread |= _is_outside(range_, columns.field(columns.type.get_field_index(name)), rows)
+        column = columns.field(columns.type.get_field_index(name))
+        outside = [_is_outside(range_, column, rows) for range_ in alternatives]
+        unread |= np.logical_and.reduce(outside)  # (3)
     return unread
 
 
@@ -126,14 +161,29 @@ def pushed_ranges(predicate: Expression) -> Iterator[PushedRange]:
                 yield from _comparison_ranges(_MIRRORED.get(operator, operator), column, literal)
 
 
-def range_of_filter(added: RangeFilter) -> PushedRange:
-    """Return a range filter that pruning has added to the query as a pushed range."""
-    return PushedRange(
-        column=added.column,
-        type=added.type,
-        lower=added.lower,
-        upper=added.upper,
-        null_passes=not added.rejects_null,
+def union_of_filter(added: RangeFilter) -> PushedUnion:
+    """Return a range filter that pruning has added to the query as ranges that Spark is sure to push.
+
+    Of a file of timestamps in milliseconds, Spark asks by the constant rounded down; so least values are.
+    """
+    closed = closed_ranges(added.values, added.type)
+    if added.type.kind is Kind.TIMESTAMP:
+        closed = [
+            (None if lower is None else int(lower) // 1_000 * 1_000, upper, is_excluded)
+            for lower, upper, is_excluded in closed
+        ]
+    return PushedUnion(
+        tuple(
+            PushedRange(
+                column=added.column,
+                type=added.type,
+                lower=lower,
+                upper=upper,
+                upper_strict=is_excluded,
+                null_passes=not added.rejects_null,
+            )
+            for lower, upper, is_excluded in closed
+        )
     )
 
 

@@ -59,6 +59,15 @@ class Ranges:
         met: np.ndarray = (first < len(self)) & reached.to_numpy(zero_copy_only=False)
         return met
 
+    def gaps_around(self, lower: pa.Array, upper: pa.Array) -> np.ndarray:
+        """Return the number of ranges below each [lower, upper] that meets none, -1 for any other lane.
+
+        A lane with an unknown end meets a range.
+        """
+        is_known = pc.and_(lower.is_valid(), upper.is_valid()).to_numpy(zero_copy_only=False)
+        apart = is_known & ~self.meets(lower, upper)
+        return np.where(apart, _counts_below(self.uppers, lower), -1)
+
     def encloses(self, lower: pa.Array, upper: pa.Array) -> np.ndarray:
         """Mark each [lower, upper] that holds all of the ranges; null is unbounded."""
         if not len(self):
@@ -85,7 +94,7 @@ class Ranges:
             return self
         # No upper end but the last is the greatest integer.
         following = self.uppers.to_numpy()[:-1].astype(np.int64) + 1
-        return self._with_gaps(np.flatnonzero(self.lowers.to_numpy()[1:] != following))
+        return self.with_gaps(np.flatnonzero(self.lowers.to_numpy()[1:] != following))
 
     def within_bytes(self, bytes_max: int) -> "Ranges | None":
         """Return fewer ranges around the same values, by the widest gaps; None if one range is too large."""
@@ -106,9 +115,10 @@ class Ranges:
             return None
         order = np.argsort(-self._gap_widths(), kind="stable")
         count = int(np.searchsorted(np.cumsum(costs[order]), cost_max, side="right"))
-        return self._with_gaps(np.sort(order[:count]))
+        return self.with_gaps(np.sort(order[:count]))
 
-    def _with_gaps(self, gaps: np.ndarray) -> "Ranges":
+    def with_gaps(self, gaps: np.ndarray) -> "Ranges":
+        """Return the ranges that stay apart at these gaps alone; gap i is above the range i, ascending."""
         return _ranges_between_gaps(self.lowers, self.uppers, gaps)
 
     def _gap_widths(self) -> np.ndarray:
