@@ -61,6 +61,11 @@ class Chunk:
     offset_index: ByteRange | None = None
     statistics: Statistics
 
+    @property
+    def indexes(self) -> list[ByteRange]:
+        """The places of those page indexes that the chunk has."""
+        return [index for index in (self.column_index, self.offset_index) if index is not None]
+
 
 @dataclass(frozen=True, slots=True)
 class RowGroup:

@@ -1,6 +1,6 @@
 """The facts of page indexes as files have them: read with few requests, before any is judged."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,14 +44,14 @@ class PageFacts:
     offset_index: OffsetIndexFacts | None
 
 
-def read_page_facts(handle: Any, chunks: Collection[Chunk]) -> Iterator[PageFacts]:
-    """Yield the indexes of chunks of an open file, which are read with as few requests as `GAP_MAX` allows.
+def read_page_facts(handle: Any, chunks: Collection[Chunk]) -> list[PageFacts]:
+    """Return the indexes of chunks of an open file, which are read with as few requests as `GAP_MAX` allows.
 
     Raises:
         OSError, pa.ArrowException: the file cannot be read.
     """
     size = handle.size()
-    wanted = {index for chunk in chunks for index in (chunk.column_index, chunk.offset_index) if index}
+    wanted = {index for chunk in chunks for index in chunk.indexes}
     possible = [index for index in wanted if index.size <= INDEX_BYTES_MAX and index.end <= size]
     raw: dict[ByteRange, bytes] = {}
     for read in coalesce(possible):
@@ -59,11 +59,13 @@ def read_page_facts(handle: Any, chunks: Collection[Chunk]) -> Iterator[PageFact
         for index in possible:
             if read.offset <= index.offset and index.end <= read.end:
                 raw[index] = data[index.offset - read.offset : index.end - read.offset]
-    for chunk in chunks:
-        yield PageFacts(
+    return [
+        PageFacts(
             None if chunk.column_index is None else column_index_facts(raw.get(chunk.column_index, b"")),
             None if chunk.offset_index is None else offset_index_facts(raw.get(chunk.offset_index, b"")),
         )
+        for chunk in chunks
+    ]
 
 
 def coalesce(ranges: Iterable[ByteRange]) -> list[ByteRange]:
