@@ -8,13 +8,12 @@ Claim     The rows of a believed page have as many NULLs as its count says, and 
           neither NULL nor NaN are within its bounds; what is unknown says nothing.
 Premises  The writer's statistics of pages are true where no doubt applies. A page has the rows from its first
           row up to the next page's first row, or to the end of the row group.
-Proof     By the premises. In a page that is marked as NULL throughout, all rows are NULL, and the bytes in the
-          place of its bounds are ignored.
-Unsound   if bounds of a NULL page are taken for values; if a page without a NULL count, which older
-          writers leave out, counts as free of NULL; if bounds count as attained, because writers may truncate
-          them, whatever the type; if pages are taken to be in order because the index says so; if the elements
-          of an array count as rows, or its pages are taken to begin with a row, which the format asks for
-          and writers were slow to do.
+Proof     By the premises. In a page that is marked as NULL throughout, all rows are NULL, and the bytes in
+          the place of its bounds are ignored.
+Unsound   if bounds of a NULL page are taken for values; if a page without a NULL count, which is optional,
+          counts as free of NULL; if bounds count as attained, because a writer may truncate them;
+          if pages are taken to be in order because the index says so; if the elements of an array count as
+          rows, or its pages are taken to begin with a row, as the format demands and older writers do not.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +23,7 @@ from itertools import chain, pairwise
 import numpy as np
 import pyarrow as pa
 
-from pruning.metadata.footers.chunk_facts import ByteStrings, ChunkFacts, chunk_facts, without
+from pruning.metadata.footers.chunk_facts import ChunkFacts, chunk_facts, without
 from pruning.metadata.footers.evidence import Claim, ColumnTraits, Provenance, evidence_of
 from pruning.metadata.footers.footer import Chunk, Statistics
 from pruning.metadata.footers.thrift_lanes import Mask, Numbers
@@ -230,7 +229,11 @@ def _lie_in_chunk(evidence: PageEvidence) -> bool:
     ends = [offset + size for offset, size in zip(places.offsets, places.sizes, strict=True)]
     edges = chain.from_iterable(zip(places.offsets, ends, strict=True))
     in_line = all(low <= high for low, high in pairwise(edges))
-    return in_line and chunk.byte_offset <= places.offsets[0] and ends[-1] <= chunk.byte_offset + chunk.byte_count
+    return (
+        in_line
+        and chunk.byte_offset <= places.offsets[0]
+        and ends[-1] <= chunk.byte_offset + chunk.byte_count
+    )
 
 
 def _null_pages_agree(evidence: PageEvidence) -> bool:

@@ -121,7 +121,6 @@ def _lists(facts: OffsetIndexFacts) -> tuple[list[int], ...]:
 
 def _is_list_of(elements: Any, type_: type) -> bool:
     """Tell whether a parsed list has elements of a type alone; numbers must have 64 bits."""
-    return isinstance(elements, list) and all(
-        type(element) is type_ and (type_ is not int or _INT64_MIN <= element <= _INT64_MAX)
-        for element in elements
-    )
+    if not isinstance(elements, list) or any(type(element) is not type_ for element in elements):
+        return False
+    return type_ is not int or all(_INT64_MIN <= number <= _INT64_MAX for number in elements)

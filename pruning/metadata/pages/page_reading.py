@@ -1,8 +1,9 @@
-"""Reading of page indexes: of the row groups that are left and of the columns that are named, and no others."""
+"""Reading of page indexes: of the row groups that are left and of the columns that are named alone."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import unquote
 
 import pyarrow as pa
 
@@ -50,7 +51,20 @@ def read_pages(metadata: pa.Table, columns: Collection[str]) -> list[GroupPages]
     return pages
 
 
-def _read_file(file: str, locators: Sequence[Mapping[str, int]], columns: Collection[str]) -> list[GroupPages]:
+def directory_names(files: Iterable[str]) -> frozenset[str]:
+    """Return the names of columns that directories may give to the files below them, `day=2024-01-01`.
+
+    Such a column hides one of the files with the same name. The letter case of names is folded.
+    """
+    # A URI may be escaped, and so may the name in it.
+    spellings = {spelling for file in files for spelling in (file, unquote(file))}
+    directories = {part for file in spellings for part in file.split("/")[:-1] if "=" in part}
+    return frozenset(unquote(part.partition("=")[0]).casefold() for part in directories)
+
+
+def _read_file(
+    file: str, locators: Sequence[Mapping[str, int]], columns: Collection[str]
+) -> list[GroupPages]:
     """Return the believed pages of row groups of one file."""
     try:
         system, path = locate(file)
@@ -67,7 +81,9 @@ def _read_file(file: str, locators: Sequence[Mapping[str, int]], columns: Collec
             facts = read_page_facts(handle, chunks)
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{file}: cannot be read ({error}); check the path and its permissions") from error
-    indexes = Counter(index for group in footer.row_groups for chunk in group.chunks for index in chunk.indexes)
+    indexes = Counter(
+        index for group in footer.row_groups for chunk in group.chunks for index in chunk.indexes
+    )
     pages = [_NO_PAGES] * len(groups)
     for ordinal, (place, group) in enumerate(present):
         of_group = facts[ordinal * len(chosen) : (ordinal + 1) * len(chosen)]
@@ -104,7 +120,7 @@ def _row_group(footer: Footer, locator: Mapping[str, int]) -> RowGroup | None:
     if locator["row_group"] >= len(footer.row_groups):
         return None
     group = footer.row_groups[locator["row_group"]]
-    offsets = [chunk.byte_offset for chunk in group.chunks]
-    first = None if None in offsets else min(offsets, default=None)
+    offsets = [chunk.byte_offset for chunk in group.chunks if chunk.byte_offset is not None]
+    first = min(offsets, default=None) if len(offsets) == len(group.chunks) else None
     is_same = group.row_count == locator["row_count"] and first == locator["byte_offset"]
     return group if is_same else None

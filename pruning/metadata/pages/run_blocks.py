@@ -17,6 +17,7 @@ from pruning.metadata.pages.kept_rows import KeptRows, Runs
 from pruning.metadata.pages.page_beliefs import ColumnPages
 from pruning.metadata.pages.page_reading import GroupPages
 from pruning.metadata.pages.row_ranges import RowRanges
+from pruning.metadata.table.comparable import with_comparable
 from pruning.metadata.table.measured import DISTINCT
 from pruning.metadata.table.memberships import is_compatible
 from pruning.metadata.table.ordered import as_ordered, without_crossed
@@ -36,8 +37,8 @@ def run_blocks(kept: KeptRows, pages: Sequence[GroupPages]) -> Runs:
     Proof     (1) All rows of a run are in one page of each column, because no page begins inside it. Its
                   values are within the bounds of that page, and within those of the row group; so within
                   the tighter ones.
-              (2) Of a page or row group without NULL, no row is NULL; of one that is NULL throughout, each is.
-                  Between these, the number is that of the run only if the run is all of it. NaN likewise.
+              (2) Of a page or row group without NULL, no row is NULL; of one that is NULL throughout, each
+                  is. Any other number is that of the run only if the run is all of it. NaN likewise.
               (3) Bounds count as attained only in a run that is the whole row group.
     Unsound   if the number of NULLs of a page is taken for that of a part of it; if a bound that a row
               of the row group attains counts as attained in each run; if a run reaches over a page's end.
@@ -47,10 +48,10 @@ def run_blocks(kept: KeptRows, pages: Sequence[GroupPages]) -> Runs:
             range that is left.
         pages: The believed pages of each row group.
     Returns:
-        The runs of the kept rows, at most as many in a row group as its columns have pages, and the ranges of
-        it more. The `byte_count` of a run is that of the pages of all columns of the metadata that hold one of its
-        rows, without dictionaries, and counts a page in each run that it holds rows of; null if it is not
-        known of some column. A run that is a whole row group keeps all that is known of it.
+        The runs of the kept rows, in a row group at most as many as its columns have pages and the kept rows
+        have ranges. The `byte_count` of a run is that of the pages, of all columns of the metadata, that hold
+        one of its rows, without dictionaries; null if it is not known of some column. A page counts in each
+        run that it holds rows of. A run that is a whole row group keeps all that is known of it.
     """
     columns = len(column_types(kept.metadata))
     cuts = [
@@ -127,7 +128,8 @@ class _Assembly:
         for name, lanes in replaced.items():
             place = taken.schema.get_field_index(name)
             taken = taken.set_column(place, taken.schema.field(place), lanes)
-        return taken
+        # Readers compare the bounds of row groups.
+        return with_comparable(taken, ())
 
     def _pages(self, field: pa.Field) -> _PageLanes | None:
         """Return the facts of the pages of one column; None if no run is in a page of it."""
@@ -187,7 +189,7 @@ def _run_facts(
 
 
 def _count_in_part(counts: pa.Array, whole_rows: Numbers, part_rows: Numbers) -> pa.Array:
-    """Return how many rows of a part have a property that so many rows of the whole have, if it is certain."""
+    """Return how many rows of a part are NULL, where so many of the whole are; null where it is not certain."""
     known = pc.fill_null(counts, ABSENT).to_numpy()
     in_part = np.select(
         [known == ABSENT, known == 0, known == whole_rows, part_rows == whole_rows],
