@@ -45,11 +45,11 @@ def collect(
         as_of: A time in the past: a `datetime`, its text, or seconds since 1970. The table is given as it was
             at the last time until then when the whole directory was collected; `paths` is that directory.
         level: "row_group" or "page". By pages, the page indexes of the wanted columns are read from the files
-            each time; those of elements of arrays are not used. The bounds of a run are those of the pages that
-            hold it, and never exact; a NULL count is known if the run is a whole page, or if none or all of a
-            page is NULL. `byte_count` is the compressed bytes of the pages of all columns of the table that
-            hold rows of the run, without dictionaries; null if it is not known of a column. A row group without
-            rows has no run. `plan_delete` and its like take row groups alone.
+            each time; those of elements of arrays are not used. The bounds of a run are those of the pages
+            that hold it, and never exact; a NULL count is known if the run is a whole page, or if none or all
+            of a page is NULL. `byte_count` is the compressed bytes of the pages of all columns of the table
+            that hold rows of the run, without dictionaries; null if it is not known of a column. A row group
+            without rows has no run. `plan_delete` and its like take row groups alone.
     Returns:
         A table as `pruning.metadata.table.schema` describes, with the memberships that `pruning.index` and
         the statistics that `pruning.backfill` stored beside the data, if `cache` and the files have not

@@ -189,7 +189,7 @@ def _run_facts(
 
 
 def _count_in_part(counts: pa.Array, whole_rows: Numbers, part_rows: Numbers) -> pa.Array:
-    """Return how many rows of a part are NULL, where so many of the whole are; null where it is not certain."""
+    """Return how many rows of each part are NULL, or NaN, given how many of the whole; null if uncertain."""
     known = pc.fill_null(counts, ABSENT).to_numpy()
     in_part = np.select(
         [known == ABSENT, known == 0, known == whole_rows, part_rows == whole_rows],
