@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pruning.metadata.footers.chunk_facts import without
 from pruning.metadata.footers.thrift_lanes import ABSENT, Numbers
 from pruning.metadata.pages.kept_rows import KeptRows, Runs
 from pruning.metadata.pages.page_beliefs import ColumnPages
@@ -20,7 +21,7 @@ from pruning.metadata.pages.row_ranges import RowRanges
 from pruning.metadata.table.comparable import with_comparable
 from pruning.metadata.table.measured import DISTINCT
 from pruning.metadata.table.memberships import is_compatible
-from pruning.metadata.table.ordered import as_ordered, without_crossed
+from pruning.metadata.table.ordered import as_ordered, true_lanes, without_crossed
 from pruning.metadata.table.schema import column_types, sql_type
 from pruning.metadata.table.structs import field_of, make_typed_struct, whole
 
@@ -39,6 +40,7 @@ def run_blocks(kept: KeptRows, pages: Sequence[GroupPages]) -> Runs:
                   the tighter ones.
               (2) Of a page or row group without NULL, no row is NULL; of one that is NULL throughout, each
                   is. Any other number is that of the run only if the run is all of it. NaN likewise.
+                  A run that is NULL throughout has no values to bound.
               (3) Bounds count as attained only in a run that is the whole row group.
     Unsound   if the number of NULLs of a page is taken for that of a part of it; if a bound that a row
               of the row group attains counts as attained in each run; if a run reaches over a page's end.
@@ -177,7 +179,9 @@ def _run_facts(
         facts["min"] = _tighter(facts["min"], pages.min, is_whole, pc.greater)
         facts["max"] = _tighter(facts["max"], pages.max, is_whole, pc.less)
         facts["min"], facts["max"] = without_crossed(facts["min"], facts["max"])
+    is_null = true_lanes(pc.equal(facts["null_count"], pa.array(rows)))
     for side in ("min", "max"):
+        facts[side] = without(facts[side], is_null)
         is_known = pc.and_(is_whole, facts[side].is_valid())
         facts[f"{side}_exact"] = pc.if_else(is_known, facts[f"{side}_exact"], pa.scalar(None, pa.bool_()))
     unknown = pa.nulls(len(rows), pa.int64())

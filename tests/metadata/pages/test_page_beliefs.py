@@ -30,8 +30,8 @@ from pruning.metadata.pages.page_beliefs import DOUBTS
 
 NULL_PAGES, MINIMA, MAXIMA, ORDER, NULL_COUNTS = 1, 2, 3, 4, 5
 PLACES, OFFSET, SIZE, FIRST_ROW = 1, 1, 2, 3
-# Three pages of two rows; the second one is NULL throughout.
-VALUES = pa.array([1, 2, None, None, 5, 6], pa.int64())
+# Three pages of two rows; the last one is NULL throughout.
+VALUES = pa.array([1, 2, 5, 6, None, None], pa.int64())
 Index = dict[int, Any]
 Damage = Callable[[Path], Path]
 
@@ -131,7 +131,7 @@ CASES: list[tuple[str, Damage]] = [
     ("pages of another chunk", in_places(1, SIZE, (I32, 10_000))),
     ("pages of another chunk", in_places(1, SIZE, (I32, -1))),
     ("NULL pages with values", in_columns(NULL_PAGES, 0, TRUE)),
-    ("NULL pages with values", in_columns(NULL_COUNTS, 1, 1)),
+    ("NULL pages with values", in_columns(NULL_COUNTS, 2, 1)),
     ("NULL pages with values", required),
     ("NULLs of another chunk", in_columns(NULL_COUNTS, 0, 1)),
 ]
@@ -186,7 +186,7 @@ def test_without_a_doubt_a_damaged_index_is_used(
 
 def _without_counts(columns: Index, places: Index) -> None:
     columns.pop(NULL_COUNTS)
-    columns[MINIMA][1][1][1] = columns[MAXIMA][1][1][1] = as_long(7)
+    columns[MINIMA][1][1][2] = columns[MAXIMA][1][1][2] = as_long(7)
 
 
 def _lie_about_order(columns: Index, places: Index) -> None:
@@ -195,12 +195,12 @@ def _lie_about_order(columns: Index, places: Index) -> None:
 
 def uncounted(path: Path) -> list[tuple[Any, ...]]:
     """Return the facts of an index without NULL counts, with bounds in the place of those of a NULL page."""
-    write_paged(path, pa.table({"x": pa.array([1, None, None, None, 6, 5], pa.int64())}))
+    write_paged(path, pa.table({"x": pa.array([1, None, 6, 5, None, None], pa.int64())}))
     rewrite(path, lambda footer: statistics(footer, column=0).clear())
     return facts_of_runs(runs_of(rewrite_indexes(path, _without_counts)))
 
 
-UNCOUNTED = [(0, 2, 1, 1, None), (2, 2, None, None, 2), (4, 2, 5, 6, None)]
+UNCOUNTED = [(0, 2, 1, 1, None), (2, 2, 5, 6, None), (4, 2, None, None, 2)]
 
 
 def descending(path: Path) -> list[tuple[Any, ...]]:
@@ -282,4 +282,4 @@ def test_a_struct_in_a_list_of_places_is_read_by_its_fields(tmp_path: Path) -> N
     path = write_paged(tmp_path / "x.parquet", pa.table({"x": VALUES}))
     before = facts_of_runs(runs_of(path))
     rewrite_indexes(path, lambda columns, places: places.update({9: (STRUCT, {1: (I32, 5)})}))
-    assert facts_of_runs(runs_of(path)) == before == [(0, 2, 1, 2, 0), (2, 2, None, None, 2), (4, 2, 5, 6, 0)]
+    assert facts_of_runs(runs_of(path)) == before == [(0, 2, 1, 2, 0), (2, 2, 5, 6, 0), (4, 2, None, None, 2)]
