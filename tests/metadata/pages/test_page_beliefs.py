@@ -227,7 +227,7 @@ JUDGED = [(uncounted, UNCOUNTED), (descending, DESCENDING), (of_doubted_chunk, D
 def test_what_pages_say_is_judged(
     facts: Callable[[Path], Any], expected: list[tuple[Any, ...]], tmp_path: Path
 ) -> None:
-    """A NULL page has no bounds, an absent count is unknown, the order means nothing, chunks are judged first."""
+    """A NULL page has no bounds, an absent count is unknown, the order says nothing, a doubted chunk neither."""
     assert facts(tmp_path / "x.parquet") == expected
 
 

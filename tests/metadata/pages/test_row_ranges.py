@@ -72,9 +72,7 @@ def test_a_mutant_of_ranges_dies(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(*RANGE_MUTANTS[name])
     sets: list[Pairs] = [[], [(0, 4)], [(6, 9), (1, 3)], [(2, 7)], [(3, 6), (0, 3)]]
     with pytest.raises(AssertionError):
-        for pairs in sets:
-            for other_pairs in sets:
-                check_operations(pairs, other_pairs)
+        assert [check_operations(pairs, others) for pairs in sets for others in sets]
 
 
 def test_a_set_is_no_other_object() -> None:
