@@ -70,6 +70,11 @@ def collect(
         >>> blocks = pruning.collect(folder.name)
         >>> [(block["x"]["min"], block["x"]["max"]) for block in blocks["columns"].to_pylist()]
         [(1, 2), (8, 9)]
+        >>> file, pages = f"{folder.name}/t.parquet", {"data_page_size": 1, "write_batch_size": 3}
+        >>> pq.write_table(pa.table({"x": [1, 2, 3, 7, 8, 9]}), file, write_page_index=True, **pages)
+        >>> runs = pruning.collect(file, level="page")
+        >>> [(run["x"]["min"], run["x"]["max"]) for run in runs["columns"].to_pylist()]
+        [(1, 3), (7, 9)]
     """
     check_option("level", level, LEVELS)
     if columns is not None:

@@ -103,7 +103,7 @@ def loses_rows(case: PagedCase) -> bool:
     return False
 
 
-@examples(0.5)
+@examples(0.4)
 @given(paged_cases())
 def test_rows_called_none_never_match_and_rows_called_all_always_do(case: PagedCase) -> None:
     """PAGE-1."""

@@ -70,6 +70,11 @@ def classify(
         >>> pq.write_table(pa.table({"x": [1, 2, 8, 9]}), f"{folder.name}/t.parquet", row_group_size=2)
         >>> pruning.classify("x > 2", folder.name).to_pylist()
         [0, 2]
+        >>> file, pages = f"{folder.name}/t.parquet", {"data_page_size": 1, "write_batch_size": 3}
+        >>> pq.write_table(pa.table({"x": [1, 2, 3, 7, 8, 9]}), file, write_page_index=True, **pages)
+        >>> runs = pruning.classify("x > 5", file, level="page")
+        >>> runs.select(["row_offset", "row_count", "verdict"]).to_pydict()
+        {'row_offset': [0, 3], 'row_count': [3, 3], 'verdict': [0, 2]}
     """
     check_text("The predicate", predicate)
     check_option("level", level, LEVELS)

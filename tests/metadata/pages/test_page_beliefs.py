@@ -1,4 +1,4 @@
-"""Each doubt about a page index is reached by a damaged one, and what is believed of pages is true of them."""
+"""Each doubt about a page index is reached by a damaged one; what is believed of pages is true of them."""
 
 import struct
 from collections.abc import Callable
@@ -227,7 +227,7 @@ JUDGED = [(uncounted, UNCOUNTED), (descending, DESCENDING), (of_doubted_chunk, D
 def test_what_pages_say_is_judged(
     facts: Callable[[Path], Any], expected: list[tuple[Any, ...]], tmp_path: Path
 ) -> None:
-    """A NULL page has no bounds, an absent count is unknown, the order says nothing, a doubted chunk neither."""
+    """A NULL page has no bounds, an absent count is unknown, and neither order nor doubted chunk counts."""
     assert facts(tmp_path / "x.parquet") == expected
 
 

@@ -45,7 +45,7 @@ def check_operations(pairs: Pairs, other_pairs: Pairs) -> None:
     assert first != other or hash(first) == hash(other)
 
 
-@examples(6)
+@examples(3)
 @given(PAIRS, PAIRS)
 def test_operations_on_ranges_are_those_on_sets_of_rows(pairs: Pairs, other_pairs: Pairs) -> None:
     """RANGES-1."""
