@@ -12,6 +12,8 @@ from typing import Any
 
 from pruning.errors import InputError
 
+# The sizes of blocks: row groups, or runs of pages.
+LEVELS = ("row_group", "page")
 _SHOWN = 60
 
 
@@ -34,6 +36,17 @@ def check_choice(name: str, value: Any, choices: type[enum.Enum]) -> None:
     if not isinstance(value, choices):
         members = ", ".join(f"{choices.__name__}.{member.name}" for member in choices)
         raise InputError(f"{name} is {describe_value(value)}; give one of {members}.")
+
+
+def check_option(name: str, value: Any, options: Sequence[str]) -> None:
+    """Refuse a value that is not one of a few texts.
+
+    Raises:
+        InputError: as the first line says.
+    """
+    if not isinstance(value, str) or value not in options:
+        listed = " or ".join(map(repr, options))
+        raise InputError(f"{name} is {describe_value(value)}; give {listed}.")
 
 
 def check_text(name: str, value: Any) -> None:

@@ -5,10 +5,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from pruning.arguments import check_texts, describe_value
+from pruning.arguments import LEVELS, check_option, check_texts, describe_value
 from pruning.errors import InputError
 from pruning.metadata.files.listing import Paths
 from pruning.metadata.files.object_stores import listing_once
+from pruning.metadata.pages.page_blocks import page_blocks
 from pruning.metadata.store import collecting, system_table
 from pruning.metadata.table.partial import top_columns
 from pruning.metadata.table.reading import SessionFiles
@@ -22,8 +23,13 @@ def collect(
     cache: bool = True,
     verify: bool = False,
     as_of: Any = None,
+    level: str = "row_group",
 ) -> pa.Table:
     """Collect the block metadata of Parquet files: a row per row group, in file order, then row-group order.
+
+    By pages, it is a row per run of rows that no page boundary of the wanted columns cuts: pages of different
+    columns do not align, so a run begins where a page of any of them does. A row group without page indexes
+    is one run, as is one whose indexes are damaged or not believed.
 
     Args:
         paths: A file, a directory (searched at any depth; hidden names are skipped, as Spark does), a
@@ -38,6 +44,12 @@ def collect(
         verify: Whether to read every footer and to compare it with what is kept.
         as_of: A time in the past: a `datetime`, its text, or seconds since 1970. The table is given as it was
             at the last time until then when the whole directory was collected; `paths` is that directory.
+        level: "row_group" or "page". By pages, the page indexes of the wanted columns are read from the files
+            each time; those of elements of arrays are not used. The bounds of a run are those of the pages
+            that hold it, and never exact; a NULL count is known if the run is a whole page, or if none or all
+            of a page is NULL. `byte_count` is the compressed bytes of the pages of all columns of the table
+            that hold rows of the run, without dictionaries; null if it is not known of a column. A row group
+            without rows has no run. `plan_delete` and its like take row groups alone.
     Returns:
         A table as `pruning.metadata.table.schema` describes, with the memberships that `pruning.index` and
         the statistics that `pruning.backfill` stored beside the data, if `cache` and the files have not
@@ -58,7 +70,13 @@ def collect(
         >>> blocks = pruning.collect(folder.name)
         >>> [(block["x"]["min"], block["x"]["max"]) for block in blocks["columns"].to_pylist()]
         [(1, 2), (8, 9)]
+        >>> file, pages = f"{folder.name}/t.parquet", {"data_page_size": 1, "write_batch_size": 3}
+        >>> pq.write_table(pa.table({"x": [1, 2, 3, 7, 8, 9]}), file, write_page_index=True, **pages)
+        >>> runs = pruning.collect(file, level="page")
+        >>> [(run["x"]["min"], run["x"]["max"]) for run in runs["columns"].to_pylist()]
+        [(1, 3), (7, 9)]
     """
+    check_option("level", level, LEVELS)
     if columns is not None:
         check_texts("columns", columns)
     wanted = None if columns is None else frozenset(columns)
@@ -78,7 +96,7 @@ def collect(
         raise InputError(
             f"The column {missing[0]!r} is in no file; give the exact names of columns in the files."
         )
-    return metadata
+    return page_blocks(metadata) if level == "page" else metadata
 
 
 def blocks(

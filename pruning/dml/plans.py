@@ -18,6 +18,7 @@ from pruning.errors import InputError
 from pruning.expressions.trees import Column
 from pruning.metadata.files.listing import Paths
 from pruning.metadata.footers.other_columns import other_columns_of
+from pruning.metadata.pages.page_blocks import is_by_pages
 from pruning.metadata.table.schema import column_types
 from pruning.rules.sets.truths import Match
 from pruning.spark.drive.predicates import blocks_of, classify, parse
@@ -157,7 +158,7 @@ def plan_delete(predicate: str, where: pa.Table | Paths) -> RewritePlan:
         >>> plan_delete("x > 5", pruning.collect(folder.name)).row_groups["fate"].to_pylist()
         ['untouched', 'deleted']
     """
-    metadata = blocks_of(where)
+    metadata = _row_groups_of(where)
     blocks = rewriting.deletion(_sizes(metadata), _classify_condition(predicate, metadata))
     return RewritePlan(statement="DELETE", blocks=blocks, metadata=metadata)
 
@@ -172,7 +173,7 @@ def plan_update(predicate: str, where: pa.Table | Paths) -> RewritePlan:
         >>> plan_update("x < 2", pruning.collect(folder.name)).row_groups["fate"].to_pylist()
         ['rewritten', 'untouched']
     """
-    metadata = blocks_of(where)
+    metadata = _row_groups_of(where)
     blocks = rewriting.update(_sizes(metadata), _classify_condition(predicate, metadata))
     return RewritePlan(statement="UPDATE", blocks=blocks, metadata=metadata)
 
@@ -212,7 +213,7 @@ def plan_merge(
         ['rewritten', 'untouched']
     """
     _check_merge(clauses, null_safe=null_safe, on=on, on_more=on_more)
-    metadata = blocks_of(where)
+    metadata = _row_groups_of(where)
     on_condition = _condition(on, metadata, more=on_more)
     merge_clauses = [
         rewriting.Clause(
@@ -230,6 +231,21 @@ def plan_merge(
     )
     blocks = rewriting.merge(_sizes(metadata), merge_clauses, on=on_condition, excluded=excluded)
     return RewritePlan(statement="MERGE", blocks=blocks, metadata=metadata)
+
+
+def _row_groups_of(where: pa.Table | Paths) -> pa.Table:
+    """Return the block metadata of row groups.
+
+    Raises:
+        InputError: as `blocks_of`, or the blocks are runs of pages, which no statement can rewrite alone.
+    """
+    metadata = blocks_of(where)
+    if is_by_pages(metadata):
+        raise InputError(
+            "The blocks are runs of pages, and statements rewrite row groups; give what "
+            "`pruning.collect(paths)` returns, or paths."
+        )
+    return metadata
 
 
 def _check_merge(clauses: Any, *, null_safe: Any, on: Any, on_more: Any) -> None:

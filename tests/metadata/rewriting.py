@@ -12,6 +12,8 @@ TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, STRUCT = 1, 2, 3, 4, 5, 
 
 ROW_GROUPS, CREATED_BY, COLUMN_ORDERS, KEYS = 4, 6, 7, 5
 CHUNKS, META, STATISTICS = 1, 3, 12
+# Each is followed by the field of its length.
+OFFSET_INDEX, COLUMN_INDEX = 4, 6
 
 
 def rewrite(path: Path, change: Callable[[dict[int, Any]], None]) -> Path:
@@ -25,10 +27,40 @@ def rewrite(path: Path, change: Callable[[dict[int, Any]], None]) -> Path:
     return path
 
 
+def rewrite_indexes(
+    path: Path,
+    change: Callable[[dict[int, Any], dict[int, Any]], None],
+    *,
+    column: int = 0,
+    row_group: int = 0,
+) -> Path:
+    """Apply `change` to the column index and the offset index of one chunk, which are written anew."""
+    data = path.read_bytes()
+    length = int.from_bytes(data[-8:-4], "little")
+    footer, _ = _struct(data[-8 - length : -8], 0)
+    fields = chunk(footer, column=column, row_group=row_group)
+    columns, _ = _struct(data, fields[COLUMN_INDEX][1])
+    places, _ = _struct(data, fields[OFFSET_INDEX][1])
+    change(columns, places)
+    body = data[: -8 - length]
+    for number, index in ((COLUMN_INDEX, columns), (OFFSET_INDEX, places)):
+        raw = _encoded(STRUCT, index)
+        fields[number], fields[number + 1] = (I64, len(body)), (I32, len(raw))
+        body += raw
+    raw = _encoded(STRUCT, footer)
+    path.write_bytes(body + raw + len(raw).to_bytes(4, "little") + b"PAR1")
+    return path
+
+
+def chunk(footer: dict[int, Any], *, column: int = 0, row_group: int = 0) -> dict[int, Any]:
+    """The structure of one chunk, for changing."""
+    return footer[ROW_GROUPS][1][1][row_group][CHUNKS][1][1][column]
+
+
 def statistics(footer: dict[int, Any], *, column: int, row_group: int = 0) -> dict[int, Any]:
     """The statistics structure of one chunk, for changing."""
-    chunk = footer[ROW_GROUPS][1][1][row_group][CHUNKS][1][1][column]
-    return chunk[META][1].setdefault(STATISTICS, (STRUCT, {}))[1]
+    meta = chunk(footer, column=column, row_group=row_group)[META][1]
+    return meta.setdefault(STATISTICS, (STRUCT, {}))[1]
 
 
 def element(footer: dict[int, Any], *, column: int) -> dict[int, Any]:

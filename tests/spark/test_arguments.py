@@ -46,6 +46,7 @@ KEYS = (
     {"id": [2**64]}, {"id": [-(2**70)]}, {"id": [1.5]}, {"id": [True]}, {"id": [object()]}, {"nowhere": [1]},
 )  # fmt: skip
 TIMES = ("yesterday", b"2026-01-01", -1, True, float("nan"), 1e300, ["2026-01-01"], "1970-01-02")
+LEVELS = (None, 5, True, "", "row group", "PAGE", b"page", ["page"], object())
 DEGREES = (None, "5", True, 91, float("nan"))
 
 MODES = ("copy-on-write", 5, True, "merge on read", Then.UPDATE)
@@ -81,6 +82,8 @@ CASES: dict[str, tuple[Callable[[Any, str, Any], Any], tuple[Any, ...]]] = {
     "blocks spark": (lambda wrong, path, df: pruning.blocks(path, spark=wrong), (5, "spark", b"")),
     "collect cache": (lambda wrong, path, df: pruning.collect(path, cache=wrong), FLAGS),
     "collect verify": (lambda wrong, path, df: pruning.collect(path, verify=wrong), FLAGS),
+    "collect level": (lambda wrong, path, df: pruning.collect(path, level=wrong), LEVELS),
+    "classify level": (lambda wrong, path, df: pruning.classify("id = 1", path, level=wrong), LEVELS),
     "collect as_of": (lambda wrong, path, df: pruning.collect(path, as_of=wrong), TIMES),
     "backfill paths": (lambda wrong, path, df: pruning.backfill(wrong), (*PLACES, *TABLES)),
     "backfill columns": (lambda wrong, path, df: pruning.backfill(path, wrong), NAMES),

@@ -6,7 +6,7 @@ some end the whole process on an encrypted file.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -37,15 +37,34 @@ class Statistics:
     max_exact: bool | None = None
 
 
+class ByteRange(NamedTuple):
+    """A range of bytes of a file."""
+
+    offset: int
+    size: int
+
+    @property
+    def end(self) -> int:
+        """The offset of the first byte after the range."""
+        return self.offset + self.size
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """The chunk of one column in one row group."""
+    """The chunk of one column in one row group; `column_index` and `offset_index` are where these are."""
 
     value_count: int | None
     byte_count: int | None
     byte_offset: int | None
     filter_offset: int | None = None
+    column_index: ByteRange | None = None
+    offset_index: ByteRange | None = None
     statistics: Statistics
+
+    @property
+    def indexes(self) -> list[ByteRange]:
+        """The places of those page indexes that the chunk has."""
+        return [index for index in (self.column_index, self.offset_index) if index is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,8 +238,15 @@ def _chunk(file: str, chunk: Any) -> Chunk:
         # Some writers fill in 0 for "no dictionary"; no page starts before the magic.
         byte_offset=min(dictionary, data) if dictionary and data else data,
         filter_offset=_count(stored.bloom_filter_offset) or None,
+        column_index=_byte_range(chunk.column_index_offset, chunk.column_index_length),
+        offset_index=_byte_range(chunk.offset_index_offset, chunk.offset_index_length),
         statistics=_statistics(stored.statistics),
     )
+
+
+def _byte_range(offset: int | None, size: int | None) -> ByteRange | None:
+    """Return a range of bytes; None without one, or with one that no file has."""
+    return ByteRange(offset, size) if offset and size and offset > 0 and size > 0 else None
 
 
 def _statistics(stated: Any) -> Statistics:

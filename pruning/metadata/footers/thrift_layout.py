@@ -1,4 +1,6 @@
-"""The Thrift structures of a Parquet footer that block metadata needs; all other fields are skipped.
+"""The Thrift structures of a Parquet file that block metadata needs; all other fields are skipped.
+
+They are those of the footer, of page indexes and of Bloom filters.
 
 Field numbers and types are those of the Parquet format. Enumerations are read as `i32`, so that a
 value from a later version of the format can be read and treated as unknown.
@@ -36,7 +38,10 @@ struct ColumnMetaData {
   9: i64 data_page_offset; 11: i64 dictionary_page_offset; 12: Statistics statistics;
   14: i64 bloom_filter_offset
 }
-struct ColumnChunk { 1: binary file_path; 3: ColumnMetaData meta_data }
+struct ColumnChunk {
+  1: binary file_path; 3: ColumnMetaData meta_data; 4: i64 offset_index_offset; 5: i32 offset_index_length;
+  6: i64 column_index_offset; 7: i32 column_index_length
+}
 struct RowGroup {
   1: list<ColumnChunk> columns; 2: i64 total_byte_size; 3: i64 num_rows; 5: i64 file_offset;
   6: i64 total_compressed_size; 7: i16 ordinal
@@ -46,6 +51,12 @@ union ColumnOrder { 1: Nothing TYPE_ORDER }
 struct FileMetaData {
   1: i32 version; 2: list<SchemaElement> schema; 3: i64 num_rows; 4: list<RowGroup> row_groups;
   5: list<KeyValue> key_value_metadata; 6: binary created_by; 7: list<ColumnOrder> column_orders
+}
+struct PageLocation { 1: i64 offset; 2: i32 compressed_page_size; 3: i64 first_row_index }
+struct OffsetIndex { 1: list<PageLocation> page_locations }
+struct ColumnIndex {
+  1: list<bool> null_pages; 2: list<binary> min_values; 3: list<binary> max_values; 4: i32 boundary_order;
+  5: list<i64> null_counts
 }
 union BloomFilterAlgorithm { 1: Nothing BLOCK }
 union BloomFilterHash { 1: Nothing XXHASH }
@@ -108,6 +119,31 @@ def parse_filter_header(start: bytes) -> tuple[Any, int]:
         Malformed: the bytes do not start with a header.
     """
     return _read(start, _structs.BloomFilterHeader())
+
+
+def parse_column_index(raw: bytes) -> Any:
+    """Parse bytes that are exactly one `ColumnIndex`.
+
+    Raises:
+        Malformed: the bytes are something else.
+    """
+    return _read_whole(raw, _structs.ColumnIndex())
+
+
+def parse_offset_index(raw: bytes) -> Any:
+    """Parse bytes that are exactly one `OffsetIndex`.
+
+    Raises:
+        Malformed: the bytes are something else.
+    """
+    return _read_whole(raw, _structs.OffsetIndex())
+
+
+def _read_whole(raw: bytes, into: Any) -> Any:
+    structure, size = _read(raw, into)
+    if size != len(raw):
+        raise Malformed(f"a structure of {size} bytes takes {len(raw)}")
+    return structure
 
 
 def _read(raw: bytes, into: Any) -> tuple[Any, int]:

@@ -83,13 +83,19 @@ def _alike_chunks(
 
 def _belief_lanes(believed: Beliefs, traits: ColumnTraits) -> tuple[pa.Array, ...]:
     """Return the arrays of a column in block metadata, except for the numbers of bytes."""
+    minima, maxima = typed_bounds(believed, traits)
+    unknown = pa.nulls(len(minima), pa.int64())
+    return believed.null_count, unknown, minima, maxima, believed.min_exact, believed.max_exact
+
+
+def typed_bounds(believed: Beliefs, traits: ColumnTraits) -> tuple[pa.Array, pa.Array]:
+    """Return the minima and maxima of a column in the type that block metadata has."""
     bound = arrow_type(traits.storage.type)
     minima, maxima = (
         pa.nulls(len(array), bound) if traits.storage.form is None else array.view(bound)
         for array in (believed.min, believed.max)
     )
-    unknown = pa.nulls(len(minima), pa.int64())
-    return believed.null_count, unknown, minima, maxima, believed.min_exact, believed.max_exact
+    return minima, maxima
 
 
 def _block_part(part: FrameFiles, lanes: Sequence[tuple[pa.Array, ...]]) -> BlockPart:

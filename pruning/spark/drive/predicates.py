@@ -11,9 +11,10 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from pruning.arguments import check_text
+from pruning.arguments import LEVELS, check_option, check_text
 from pruning.errors import InputError
 from pruning.expressions.names import quoted_name
+from pruning.expressions.traversal import leaf_names
 from pruning.expressions.trees import Expression, Literal, Opaque
 from pruning.expressions.types import BOOLEAN, Type
 from pruning.metadata.files.listing import Paths
@@ -28,6 +29,7 @@ from pruning.spark.jvm.gateway import Java, elements, simple_name
 from pruning.spark.lake.directories import with_directory_columns
 from pruning.spark.lake.hadoop_files import HadoopFiles
 from pruning.spark.lake.nested import row_type
+from pruning.verdicts.page_verdicts import classify_rows
 
 PREDICATE_SHOWN = 200
 COLUMNS_SHOWN = 50
@@ -35,7 +37,9 @@ _CHOSEN: ContextVar[SparkSession | None] = ContextVar("session of predicates", d
 _ALIASES = frozenset({"Alias", "MultiAlias"})
 
 
-def classify(predicate: str, where: pa.Table | Paths | DataFrame) -> pa.Int8Array | DataFrame:
+def classify(
+    predicate: str, where: pa.Table | Paths | DataFrame, *, level: str = "row_group"
+) -> pa.Int8Array | pa.Table | DataFrame:
     """Classify blocks by what their metadata proves of a predicate.
 
     Args:
@@ -47,22 +51,38 @@ def classify(predicate: str, where: pa.Table | Paths | DataFrame) -> pa.Int8Arra
             without bounds, such as maps, may be named too, but decide nothing. Or a DataFrame of such block
             metadata, for example over Parquet files of it, which is then classified where it is, in Spark's
             tasks ([M] 5.1), by bounds and counts alone.
+        level: "row_group" for a verdict on each block. With "page", which needs paths, row groups that stay
+            undecided are divided by the page indexes of the columns that the predicate names; one without
+            page indexes is left whole.
     Returns:
         int8 of shape (blocks,), in the metadata's order: 0 NONE, the predicate is TRUE on no row; 1 SOME,
         unknown; 2 ALL, it is TRUE on every row. A block without rows is NONE. For a DataFrame, a DataFrame
-        of the columns file, row_group and verdict.
+        of the columns file, row_group and verdict. By pages, a table of file, row_group, row_offset (of the
+        first row, inside the file), row_count and verdict: a row per longest run of rows in a row group that
+        have one verdict. A row group without rows has none.
     Raises:
         InputError: the predicate cannot be read, names a column that is not there, or has an alias;
             `where` is neither paths nor block metadata; or a footer cannot be read. Of a DataFrame of
-            Spark Connect, too.
+            Spark Connect, too. `level` is neither of the two, or "page" with something else than paths.
     Example:
         >>> import pruning, pyarrow as pa, pyarrow.parquet as pq, tempfile
         >>> folder = tempfile.TemporaryDirectory()
         >>> pq.write_table(pa.table({"x": [1, 2, 8, 9]}), f"{folder.name}/t.parquet", row_group_size=2)
         >>> pruning.classify("x > 2", folder.name).to_pylist()
         [0, 2]
+        >>> file, pages = f"{folder.name}/t.parquet", {"data_page_size": 1, "write_batch_size": 3}
+        >>> pq.write_table(pa.table({"x": [1, 2, 3, 7, 8, 9]}), file, write_page_index=True, **pages)
+        >>> runs = pruning.classify("x > 5", file, level="page")
+        >>> runs.select(["row_offset", "row_count", "verdict"]).to_pydict()
+        {'row_offset': [0, 3], 'row_count': [3, 3], 'verdict': [0, 2]}
     """
     check_text("The predicate", predicate)
+    check_option("level", level, LEVELS)
+    if level == "page" and isinstance(where, pa.Table | DataFrame):
+        raise InputError(
+            "level is 'page', but page indexes are in files; give paths, or leave level out to classify what "
+            "`pruning.collect(paths, level='page')` returns."
+        )
     if isinstance(where, DataFrame):
         return _classify_frame(predicate, where)
     metadata = blocks_of(where, choose_columns=lambda: named_columns(_session(), predicate))
@@ -75,8 +95,14 @@ def classify(predicate: str, where: pa.Table | Paths | DataFrame) -> pa.Int8Arra
         # The message names the columns of the files.
         metadata = blocks_of(where)
         catalyst = _parse_over(spark, predicate, metadata)
-    # No query runs afterwards, so no conjunct may be left undecided to save time.
-    return filter_verdicts(spark, catalyst, metadata, read_seconds=None).verdicts
+
+    def verdicts_of(blocks: pa.Table) -> pa.Int8Array:
+        # No query runs afterwards, so no conjunct may be left undecided to save time.
+        return filter_verdicts(spark, catalyst, blocks, read_seconds=None).verdicts
+
+    if level == "page":
+        return classify_rows(metadata, leaf_names(catalyst.predicate), verdicts_of)
+    return verdicts_of(metadata)
 
 
 def _classify_frame(predicate: str, metadata: DataFrame) -> DataFrame:

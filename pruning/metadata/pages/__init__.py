@@ -1,0 +1,1 @@
+"""Pages: the page indexes of Parquet files, what is believed of them, and blocks that are runs of pages."""

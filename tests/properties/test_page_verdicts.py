@@ -1,0 +1,169 @@
+"""PAGE-1: verdicts on rows by page indexes, against a second opinion on each row.
+
+Files are written by pyarrow, with pages of few rows that do not align. No Spark is asked.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from budget import examples, unshrunk
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from searches import find
+
+from mutants.metadata.pages import RUN_MUTANTS
+from oracles.meaning.arithmetic import Overflow
+from oracles.meaning.brute_force import evaluate
+from oracles.meaning.numbers import NoSecondOpinion
+from pruning.expressions.traversal import leaf_names
+from pruning.expressions.trees import And, Column, Compare, Comparison, Expression, IsNull, Literal, Or
+from pruning.expressions.types import INTEGER, LONG
+from pruning.metadata.store.collecting import collect
+from pruning.rules.sets.truths import Match
+from pruning.verdicts.classification import classify_blocks
+from pruning.verdicts.page_verdicts import classify_rows
+from strategies.base.layouts import tables
+from strategies.base.page_layouts import PageLayout, page_layouts
+from strategies.base.tables import Table, to_arrow
+from strategies.predicates.predicates import predicates
+
+SPARK = {b"org.apache.spark.version": b"4.3.0"}
+
+
+@dataclass(frozen=True, slots=True)
+class PagedCase:
+    """A table of a row group for each block, its pages, and a predicate over it."""
+
+    table: Table
+    layout: PageLayout
+    predicate: Expression
+
+
+@st.composite
+def paged_cases(draw: st.DrawFn) -> PagedCase:
+    """Cases of any type, in row groups of up to a dozen rows."""
+    table = draw(tables(max_blocks=2, max_rows=12))
+    return PagedCase(table, draw(page_layouts()), draw(predicates(table, max_leaves=5)))
+
+
+def write_case(case: PagedCase, path: Path) -> None:
+    """Write the table of a case, a row group for each block."""
+    blocks = [to_arrow(case.table.columns, block) for block in case.table.blocks]
+    if case.layout.lists_beside:
+        lists = [
+            pa.array([[row] * (row % 3) for row in range(len(block))], pa.list_(pa.int64()))
+            for block in blocks
+        ]
+        blocks = [block.append_column("lists", lanes) for block, lanes in zip(blocks, lists, strict=True)]
+    blocks = [block.replace_schema_metadata(SPARK) for block in blocks]
+    with pq.ParquetWriter(path, blocks[0].schema, **case.layout.options) as writer:
+        for block in blocks:
+            writer.write_table(block, row_group_size=max(1, block.num_rows))
+
+
+def verdicts_on_rows(case: PagedCase) -> list[list[Match]]:
+    """Return the verdict on each row of each row group, which each row must have exactly once."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "t.parquet"
+        write_case(case, path)
+        metadata = collect(path, cache=False)
+        runs = classify_rows(
+            metadata, leaf_names(case.predicate), partial(classify_blocks, case.predicate)
+        ).to_pylist()
+        whole = classify_blocks(case.predicate, metadata).to_pylist()
+    of_groups: list[list[Match]] = [[] for _ in case.table.blocks]
+    offsets = metadata.column("row_offset").to_pylist()
+    for run in runs:
+        rows = of_groups[run["row_group"]]
+        assert run["row_offset"] == offsets[run["row_group"]] + len(rows)
+        rows += [Match(run["verdict"])] * run["row_count"]
+    for block, rows, verdict in zip(case.table.blocks, of_groups, whole, strict=True):
+        assert len(rows) == len(block)
+        # What is proved of a row group is proved of each of its rows.
+        assert verdict == Match.SOME or set(rows) <= {verdict}
+    return of_groups
+
+
+def loses_rows(case: PagedCase) -> bool:
+    """Tell whether a row has a verdict that is wrong; a row on which the predicate raises has none."""
+    for block, verdicts in zip(case.table.blocks, verdicts_on_rows(case), strict=True):
+        for row, verdict in zip(block, verdicts, strict=True):
+            try:
+                truth = evaluate(case.predicate, case.table.as_mapping(row))
+            except (Overflow, NoSecondOpinion):  # releases of Spark or Java differ on a few values
+                continue
+            if (verdict is Match.NONE and truth is True) or (verdict is Match.ALL and truth is not True):
+                return True
+    return False
+
+
+@examples(0.4)
+@given(paged_cases())
+def test_rows_called_none_never_match_and_rows_called_all_always_do(case: PagedCase) -> None:
+    """PAGE-1."""
+    assert not loses_rows(case)
+
+
+@pytest.mark.deep
+@settings(max_examples=20_000)
+@given(paged_cases())
+def test_twenty_thousand_files_have_true_verdicts_on_rows(case: PagedCase) -> None:
+    """PAGE-1, at length."""
+    assert not loses_rows(case)
+
+
+REACHED: list[Sequence[Match]] = [
+    (Match.NONE, Match.SOME),
+    (Match.ALL, Match.SOME),
+    (Match.NONE, Match.ALL),
+    (Match.NONE, Match.SOME, Match.ALL),
+]
+
+
+@pytest.mark.parametrize("together", REACHED, ids=lambda together: "-".join(match.name for match in together))
+def test_row_groups_with_rows_of_each_verdict_are_drawn(together: Sequence[Match]) -> None:
+    """Without this, PAGE-1 could hold because pages decide nothing."""
+
+    def reached(case: PagedCase) -> bool:
+        return any(set(together) <= set(rows) for rows in verdicts_on_rows(case))
+
+    find(paged_cases(), reached, settings=unshrunk(3_000))
+
+
+A, B, NARROW = Column("a", LONG), Column("b", LONG), Column("narrow", INTEGER)
+# Three numbers of 8 bytes or five of 4 end a page, and NULL takes no byte.
+UNALIGNED = PageLayout(page_bytes=17, batch_rows=1, version="1.0", dictionary=False, lists_beside=False)
+
+
+def cases_for_mutants() -> list[PagedCase]:
+    """Return cases of pages that do not align, with some NULLs on a page that is cut."""
+    seldom = Table((A, B), (tuple((None if row % 4 else row, 12 - row) for row in range(12)),))
+    narrow = Table((A, NARROW), (tuple((row, None if row % 6 == 4 else row) for row in range(12)),))
+    every_a = Or((IsNull(A), Compare(Comparison.LESS, A, Literal(100, LONG))))
+    above = Compare(Comparison.GREATER, B, Literal(7, LONG))
+    return [
+        PagedCase(seldom, UNALIGNED, And((every_a, above))),
+        PagedCase(seldom, UNALIGNED, Or((IsNull(A), above))),
+        PagedCase(narrow, UNALIGNED, And((every_a, IsNull(NARROW)))),
+    ]
+
+
+def test_cases_for_mutants_have_true_verdicts() -> None:
+    """They show wrong verdicts of mutants alone."""
+    assert not any(map(loses_rows, cases_for_mutants()))
+
+
+COUNTED = [name for name in RUN_MUTANTS if "NULLs" in name or "one column" in name]
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_a_mutant_of_runs_loses_rows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PAGE-1 kills it on one of these cases."""
+    monkeypatch.setattr(*RUN_MUTANTS[name])
+    assert any(map(loses_rows, cases_for_mutants()))
