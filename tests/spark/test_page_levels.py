@@ -16,7 +16,7 @@ PAGED = {"write_page_index": True, "use_dictionary": False, "data_page_size": 1,
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Path:
-    """A directory of two days, a file each: one row group in pages of two rows, and one without page indexes."""
+    """A directory of two days, a file each: one in pages of two rows, and one without page indexes."""
     for day, options in ((1, PAGED), (2, {})):
         folder = tmp_path / f"day={day}"
         folder.mkdir()
