@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 import pruning
-from oracles.answers.frames import session
+from oracles.answers.frames import pushdown, session
 from oracles.answers.whole_queries import file_frames, judge_answer, temporary_views, unlimited_rows
 from skipproof.sessions import spark_session
 from strategies.queries.committed_queries import PATH, encode_query, read_queries, write_queries
@@ -110,7 +110,7 @@ def run(spark: SparkSession, cases: Iterator[Query]) -> Tally:
     for query in cases:
         with tempfile.TemporaryDirectory() as directory:
             expected = unlimited_rows(spark, query)
-            with temporary_views(spark, file_frames(spark, query, Path(directory))):
+            with temporary_views(spark, file_frames(spark, query, Path(directory))), pushdown(spark):
                 frame = spark.sql(query.sql)
                 pruned = pruning.prune(frame)
                 report = pruning.explain(pruned)

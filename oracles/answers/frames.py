@@ -50,6 +50,13 @@ def session(spark: SparkSession, *, zone: str = "UTC", ansi: bool = True) -> Ite
 
 
 @contextmanager
+def pushdown(spark: SparkSession) -> Iterator[None]:
+    """Run a `with` block with the pushdown that users have: for the answer that an oracle judges."""
+    with settings(spark, {"spark.sql.parquet.filterPushdown": "true"}):
+        yield
+
+
+@contextmanager
 def settings(spark: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
     """Run a `with` block under these settings; settings that were unset before are unset again."""
     before = {key: spark.conf.get(key, None) for key in wanted}

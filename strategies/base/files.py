@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from strategies.base.page_layouts import PageLayout
 from strategies.base.tables import Table, to_arrow
 
 
@@ -26,7 +27,9 @@ def write_blocks(
     blocks_per_file: int = 2,
     statistics: bool | Sequence[str] = True,
     page_index: bool = False,
-    dictionary: bool = True,
+    pages: PageLayout | None = None,
+    together: bool = False,
+    dictionary: bool | None = None,
     filters: Sequence[str] = (),
 ) -> tuple[Path, ...]:
     """Write blocks of one schema, `blocks_per_file` row groups to a file; the last file may hold fewer.
@@ -35,7 +38,9 @@ def write_blocks(
         directory: An existing directory; files are named part-00000.parquet and on.
         statistics: For all columns, for none, or for the columns named.
         page_index: Whether to write column and offset indexes as well.
-        dictionary: Whether columns are dictionary-coded.
+        pages: The pages of such a file; None is one page of each column in a block.
+        together: Whether the blocks of a file are one row group.
+        dictionary: Whether columns are dictionary-coded, even if `pages` says otherwise.
         filters: The columns that get a bloom filter.
     Returns:
         The files, in the order of their blocks.
@@ -45,6 +50,8 @@ def write_blocks(
     if blocks_per_file < 1:
         raise ValueError(f"blocks_per_file is {blocks_per_file}; a file needs at least one block")
     bloom = {"bloom_filter_options": {name: {"ndv": 64, "fpp": 0.01} for name in filters}} if filters else {}
+    layout = {} if pages is None else pages.options
+    coding = {} if dictionary is None else {"use_dictionary": dictionary}
     paths: list[Path] = []
     for first in range(0, len(blocks), blocks_per_file):
         path = directory / f"part-{len(paths):05}.parquet"
@@ -52,11 +59,11 @@ def write_blocks(
             path,
             blocks[first].schema,
             write_statistics=statistics if isinstance(statistics, bool) else list(statistics),
-            write_page_index=page_index,
-            use_dictionary=dictionary,
+            **({"write_page_index": page_index} | layout | coding),
             **bloom,
         ) as writer:
-            for block in blocks[first : first + blocks_per_file]:
+            of_file = blocks[first : first + blocks_per_file]
+            for block in [pa.concat_tables(of_file)] if together else of_file:
                 # One call is one row group, also of no rows at all.
                 writer.write_table(block, row_group_size=max(1, block.num_rows))
         paths.append(path)

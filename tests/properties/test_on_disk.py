@@ -9,15 +9,17 @@ from budget import examples
 from hypothesis import event, given
 from hypothesis import strategies as st
 from measuring_here import measure_in_process
+from small_pages import small_pages
 
 import pruning
-from oracles.answers.frames import ROW_ORDINAL, session
+from oracles.answers.frames import ROW_ORDINAL, pushdown, session
 from oracles.answers.unpruned import Raises, needs_ansi, truths_per_row
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import Column, Compare, Comparison, Expression, Literal
 from pruning.expressions.types import LONG
 from strategies.base.files import write_files
 from strategies.base.layouts import tables
+from strategies.base.page_layouts import page_layouts
 from strategies.base.tables import Table
 from strategies.predicates.predicates import predicates
 
@@ -40,7 +42,7 @@ def pruned_ordinals(spark: Any, files: Path, predicate: Expression) -> list[int]
 @examples(0.3)
 @given(st.data())
 def test_a_pruned_query_gives_the_rows_of_the_unpruned_one(spark: Any, data: st.DataObject) -> None:
-    """PROP-6. With and without statistics, measured or not; Spark's pushdown, which loses NaN, is off."""
+    """PROP-6. With and without statistics, measured or not, by pages or not."""
     table = data.draw(tables(max_rows=4))
     asked = [data.draw(predicates(table, max_leaves=5)) for _ in range(PREDICATES)]
     some = [column.name for column in table.columns[:1]]
@@ -49,7 +51,9 @@ def test_a_pruned_query_gives_the_rows_of_the_unpruned_one(spark: Any, data: st.
     with TemporaryDirectory() as directory:
         path = Path(directory) / "lake"
         path.mkdir()
-        write_files(numbered(table), path, statistics=statistics, page_index=data.draw(st.booleans()))
+        pages = data.draw(st.none() | page_layouts())
+        together = pages is not None and data.draw(st.booleans())
+        write_files(numbered(table), path, statistics=statistics, pages=pages, together=together)
         if data.draw(st.booleans()):
             event("measured")
             with measure_in_process():
@@ -58,7 +62,7 @@ def test_a_pruned_query_gives_the_rows_of_the_unpruned_one(spark: Any, data: st.
             assert not isinstance(expected, Raises)
             wanted = [ordinal for ordinal, truth in enumerate(expected) if truth is True]
             event("some rows" if wanted else "no rows")
-            with session(spark, ansi=needs_ansi(predicate)):
+            with session(spark, ansi=needs_ansi(predicate)), pushdown(spark), small_pages():
                 assert pruned_ordinals(spark, path, predicate) == wanted, to_sql(predicate)
 
 

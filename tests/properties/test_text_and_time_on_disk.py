@@ -14,11 +14,12 @@ from budget import examples
 from hypothesis import event, given
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame
+from small_pages import small_pages
 
 import pruning
 from mutants.metadata.memberships import BUCKETS_FORGET, FILTERS_FORGET, LISTS_FORGET
 from mutants.replacements import Replacement
-from oracles.answers.frames import ROW_ORDINAL, session
+from oracles.answers.frames import ROW_ORDINAL, pushdown, session
 from oracles.answers.unpruned import Raises, needs_ansi, truths_per_row
 from oracles.meaning.brute_force import evaluate
 from pruning.expressions.names import field_name
@@ -29,6 +30,7 @@ from pruning.expressions.types import STRING, Type
 from pruning.metadata.index import buckets
 from pruning.spark.catalyst import zones
 from strategies.base.files import write_blocks
+from strategies.base.page_layouts import page_layouts
 from strategies.base.tables import Table, arrow_array, to_arrow
 from strategies.base.zones import ZONES
 from strategies.predicates.nested import NAME, Array, array_predicates, array_tables
@@ -73,7 +75,7 @@ def lose_nothing(
         chosen = [(predicate, rows) for predicate, rows in asked if needs_ansi(predicate) is ansi]
         if not chosen:
             continue
-        with session(spark, zone=zone, ansi=ansi):
+        with session(spark, zone=zone, ansi=ansi), pushdown(spark), small_pages():
             found = pruned_rows(spark, lake, [to_sql(predicate) for predicate, _ in chosen])
         for (predicate, wanted), rows in zip(chosen, found, strict=True):
             event("some rows" if wanted else "no rows")
@@ -95,13 +97,15 @@ def write(draw: st.DrawFn, blocks: Sequence[pa.Table], lake: Path) -> None:
     source = draw(st.sampled_from(("bounds", "nothing", "index", "index", "own filters")))
     event(f"pruned by {source}")
     lake.mkdir()
+    pages = draw(st.none() | page_layouts())
     write_blocks(
         numbered(blocks),
         lake,
         blocks_per_file=draw(st.integers(1, 2)),
         # Without bounds, what else is known must do.
         statistics=source == "bounds" or draw(st.booleans()),
-        page_index=draw(st.booleans()),
+        pages=pages,
+        together=pages is not None and draw(st.booleans()),
         dictionary=source == "own filters" or draw(st.booleans()),
         filters=[name for name in blocks[0].column_names if name in "abc"] if source == "own filters" else [],
     )

@@ -17,14 +17,16 @@ from budget import examples
 from hypothesis import currently_in_test_context, event, given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
+from small_pages import small_pages
 
 import pruning
-from oracles.answers.frames import session
+from oracles.answers.frames import pushdown, session
 from oracles.answers.open_answers import answer_difference
 from oracles.answers.whole_queries import file_frames, judge_answer, temporary_views, unlimited_rows
 from pruning.rules.sets.truths import Match
 from pruning.spark.drive import filter_technique, scans
 from pruning.spark.drive.report import Report
+from strategies.base.page_layouts import page_layouts
 from strategies.queries.committed_queries import read_queries
 from strategies.queries.drawing import queries
 from strategies.queries.queries import Openness, Query
@@ -47,9 +49,10 @@ class Outcome:
 
 def outcome(spark: SparkSession, query: Query, change: Change | None = None, **files: Any) -> Outcome:
     """Write the query's tables, prune it and compare; `change` is made to all verdicts."""
-    with TemporaryDirectory() as directory, session(spark):
+    with TemporaryDirectory() as directory, session(spark), small_pages():
         expected = unlimited_rows(spark, query)
-        with temporary_views(spark, file_frames(spark, query, Path(directory), **files)), changed(change):
+        frames = file_frames(spark, query, Path(directory), **files)
+        with temporary_views(spark, frames), changed(change), pushdown(spark):
             frame = spark.sql(query.sql)
             pruned = pruning.prune(frame)
             report = pruning.explain(pruned)
@@ -114,7 +117,14 @@ def statistics_of(draw: st.DataObject, query: Query) -> dict[str, Any]:
     some = [table.columns[0].name for table in query.tables[:1]]
     statistics = draw.draw(st.sampled_from((True, True, True, False, some)))
     blocks = draw.draw(st.integers(1, 3))
-    return {"statistics": statistics, "blocks_per_file": blocks, "page_index": draw.draw(st.booleans())}
+    pages = draw.draw(st.none() | page_layouts())
+    return {
+        "statistics": statistics,
+        "blocks_per_file": blocks,
+        "pages": pages,
+        # Row groups of several pages, which differ as blocks do.
+        "together": pages is not None and draw.draw(st.booleans()),
+    }
 
 
 @examples(0.3)
@@ -124,8 +134,10 @@ def test_a_pruned_query_always_has_the_unpruned_answer(
 ) -> None:
     """QUERY-1, QUERY-2. As far as SQL determines it; each skipped block belongs to exactly one technique."""
     seen = outcome(spark, query, **statistics_of(data, query))
-    for technique in {removal.technique for scan in seen.report.scans for removal in scan.removals}:
-        event(f"{technique} acted")
+    for removal in {removal for scan in seen.report.scans for removal in scan.removals}:
+        event(f"{removal.technique} acted")
+        if removal.rows_inside:
+            event(f"{removal.technique} acted on pages")
     assert seen.problem is None, f"{query.sql}\n{seen.report}"
     assert unaccounted(seen.report) == []
 
@@ -191,7 +203,7 @@ def test_removals_that_do_not_add_up_are_found_out(outcomes: list[Outcome]) -> N
 
 
 def _without_a_file(spark: SparkSession, query: Query) -> str | None:
-    with TemporaryDirectory() as directory, session(spark):
+    with TemporaryDirectory() as directory, session(spark), small_pages():
         expected = unlimited_rows(spark, query)
         frames = file_frames(spark, query, Path(directory))
         sorted(Path(directory, "t0").glob("*.parquet"))[0].unlink()

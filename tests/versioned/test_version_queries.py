@@ -14,7 +14,7 @@ from hypothesis import event, find, given
 from hypothesis import strategies as st
 
 import pruning
-from oracles.answers.frames import ROW_ORDINAL, rows_frame, session
+from oracles.answers.frames import ROW_ORDINAL, pushdown, rows_frame, session
 from oracles.answers.open_answers import answer_difference
 from oracles.answers.whole_queries import temporary_views, unlimited_rows
 from pruning.spark.versioned.frames import version_frame
@@ -71,7 +71,7 @@ def problem_of(
             directory = Path(folder) / name
             directory.mkdir()
             frames[name] = version_frame(spark, write_drawn(draw, table, form, directory))
-        with temporary_views(spark, frames):
+        with temporary_views(spark, frames), pushdown(spark):
             pruned = pruning.prune(spark.sql(query.sql))
             problem = answer_difference(query, pruned.collect(), expected)
             report = pruning.explain(pruned)
