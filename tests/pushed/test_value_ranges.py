@@ -21,7 +21,7 @@ from pruning.expressions.types import Value
 from pruning.pushed.value_ranges import closed_ranges, value_ranges, width, with_fewer_ranges
 from pruning.rules.sets import cuts
 from pruning.rules.sets.truths import Match
-from pruning.spark.drive import range_filters
+from pruning.spark.drive import paging, range_filters
 from pruning.spark.drive.range_filters import RangeFilter
 from pruning.verdicts.classification import classify_blocks
 from strategies.base.layouts import tables
@@ -62,7 +62,7 @@ def cases(draw: st.DrawFn) -> Case:
 @pytest.fixture(autouse=True)
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every block have pages, and a filter have few ranges."""
-    monkeypatch.setattr(range_filters, "PAGE_ROWS", 0)
+    monkeypatch.setattr(paging, "PAGE_ROWS", 0)
     monkeypatch.setattr(range_filters, "RANGES_MAX", 2)
     monkeypatch.setattr(range_filters, "_SHARE_MAX", 1)
 

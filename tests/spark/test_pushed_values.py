@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pruning
-from pruning.spark.drive import range_filters
+from pruning.spark.drive import paging
 
 ROWS = 1_000
 
@@ -44,8 +44,7 @@ def lake(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let small row groups count as large ones, and a scan of one small file as worth narrowing."""
-    monkeypatch.setattr(range_filters, "PAGE_ROWS", 10)
-    monkeypatch.setattr("pruning.spark.drive.joins.PAGE_ROWS", 10)
+    monkeypatch.setattr(paging, "PAGE_ROWS", 10)
     monkeypatch.setattr("pruning.spark.drive.joins.SMALL_FILE_BYTES", 0)
     monkeypatch.setattr("pruning.spark.drive.joins.BUILD_SHARE_MAX", 100)
 

@@ -46,7 +46,7 @@ def test_a_report_is_ready_for_json():
     found = json.loads(json.dumps(Report(scans=(SCAN,)).to_dict()))
     assert found["notes"] == []
     assert found["scans"][0]["removals"] == [
-        {"technique": "filter", "predicate": "(`a` < 3)", "files": 3, "blocks": 18}
+        {"technique": "filter", "predicate": "(`a` < 3)", "files": 3, "blocks": 18, "rows_inside": 0}
     ]
     assert found["scans"][0]["requests_saved"] == 21
 

@@ -42,6 +42,7 @@ class ColumnPages:
         null_counts: The number of NULLs of each page; null is unknown.
         min, max: Bounds of the values of each page that are neither NULL nor NaN; null is unknown.
         offsets, sizes: The place of each page in the file, and its compressed bytes, its header among them.
+        index_bytes: The bytes of the two indexes themselves.
     """
 
     first_rows: Numbers
@@ -51,6 +52,7 @@ class ColumnPages:
     max: pa.Array
     offsets: Numbers
     sizes: Numbers
+    index_bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +173,7 @@ def believed_pages(evidence: PageEvidence, source: Provenance) -> ColumnPages | 
         max=without(maxima, everywhere & (Claim.MAX in doubted)),
         offsets=np.array(places.offsets, np.int64),
         sizes=np.array(places.sizes, np.int64),
+        index_bytes=sum(index.size for index in evidence.chunk.indexes),
     )
 
 

@@ -11,9 +11,9 @@ from pyspark.errors import PySparkException
 from pruning.expressions.plans import Plan, Scan, scans
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import And, IsNull, Not, type_of
+from pruning.spark.drive import paging
 from pruning.spark.drive.materials import expression_values
 from pruning.spark.drive.queries import Query, complete_scan_sets
-from pruning.spark.drive.range_filters import PAGE_ROWS
 from pruning.spark.drive.repeating import is_repeatable
 from pruning.spark.drive.scans import TableScan
 from pruning.spark.jvm.gateway import first_line
@@ -140,7 +140,7 @@ def _bytes_at_stake(scan: TableScan, path: KeyPath, block_summary: JoinSummary |
         open_ = pc.or_(bounds.lower.is_valid(), bounds.upper.is_valid()).to_numpy(zero_copy_only=False)
         blocks |= open_ if summary is None else open_ & ~summary.kept_by_any_part(bounds)
         if scan.has_pushable_ranges(key):
-            paged |= open_ & (scan_set.row_counts > PAGE_ROWS)
+            paged |= open_ & (scan_set.row_counts > paging.PAGE_ROWS)
     scan_set = scan.read_scan_set()
     pages = scan_set.bytes_of(scan_set.keep & paged & ~blocks) // PAGES_DISCOUNT
     return scan_set.bytes_of(scan_set.keep & blocks) + pages

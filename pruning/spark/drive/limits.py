@@ -1,4 +1,6 @@
-"""LIMIT pruning on Spark: the fewest files that are sure to hold enough rows ([P] 4)."""
+"""LIMIT pruning on Spark: the fewest files, and blocks in them, that are sure to hold enough rows ([P] 4)."""
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,11 +15,11 @@ from pruning.techniques.plan.sites import LimitSite
 
 
 def prune_by_limit(query: Query, site: LimitSite) -> None:
-    """Narrow the scans below a limit to the fewest files that are sure to give enough rows.
+    """Narrow the scans below a limit to the fewest files and blocks that are sure to give enough rows.
 
-    Spark opens whole files, so a file is the block here, and its rows are those of its row groups in which
-    every row matches. Nothing is done where these are too few, and at the top of a query without filters,
-    where Spark's own LIMIT stops reading once it has enough rows.
+    The rows of a file are those of its blocks in which every row matches. Nothing is done where these are too
+    few, and at the top of a query without filters, where Spark's own LIMIT stops reading once it has enough
+    rows.
     """
     reaching = query.narrowable_paths(key_paths(site.source, (), rows_wanted=site.wanted))
     sure_ways = [path for path in reaching if _is_sure(query, path)]
@@ -30,20 +32,39 @@ def prune_by_limit(query: Query, site: LimitSite) -> None:
         for scan in scans:
             scan.decline("limit", "each row will do, and Spark stops once it has enough")
         return
-    sure = [_sure_rows(scan) for scan in scans]
-    rows = np.concatenate(sure)
-    matches = np.where(rows > 0, np.int8(Match.ALL), np.int8(Match.SOME))
-    chosen = fewest_blocks(matches, rows, site.wanted)
-    if chosen is None:
+    in_files = [_rows_of_files(scan) for scan in scans]
+    files = _fewest(in_files, site.wanted)
+    if files is None:
         for scan in scans:
             scan.decline("limit", f"fewer than the {site.wanted:,} rows asked for are sure to match")
         return
-    because = f"the {site.wanted:,} rows asked for are sure to be in the files that are kept"
-    starts = np.cumsum([0, *(len(part) for part in sure)])
-    for scan, start, part in zip(scans, starts, sure, strict=False):
-        here = chosen[(chosen >= start) & (chosen < start + len(part))] - start
-        files = [scan.table.files[place] for place in sorted(here)]
-        scan.keep_files("limit", files, because=because)
+    in_blocks = [
+        np.where(mask[scan.read_scan_set().file_of_block], _sure_rows(scan), 0)
+        for scan, mask in zip(scans, files, strict=True)
+    ]
+    blocks = _fewest(in_blocks, site.wanted)
+    assert blocks is not None, "The blocks of the files have the rows of the files."
+    because = f"the {site.wanted:,} rows asked for are sure to be in what is kept"
+    for scan, mask, needed in zip(scans, files, blocks, strict=True):
+        names = [scan.table.files[place] for place in np.flatnonzero(mask)]
+        scan.keep_files("limit", names, because=because, blocks=needed)
+
+
+def _fewest(sure: Sequence[np.ndarray], wanted: int) -> list[np.ndarray] | None:
+    """Mark the fewest units of several scans that are sure to give enough rows; None where all are too few.
+
+    Args:
+        sure: The sure rows of each unit of each scan, which are its files or its blocks.
+        wanted: The rows that are wanted of all scans together.
+    """
+    rows = np.concatenate(sure)
+    matches = np.where(rows > 0, np.int8(Match.ALL), np.int8(Match.SOME))
+    chosen = fewest_blocks(matches, rows, wanted)
+    if chosen is None:
+        return None
+    mask = np.zeros(len(rows), bool)
+    mask[chosen] = True
+    return np.split(mask, np.cumsum([len(part) for part in sure])[:-1])
 
 
 def _is_at_top(query: Query, site: LimitSite) -> bool:
@@ -73,8 +94,14 @@ def _is_sure(query: Query, path: KeyPath) -> bool:
 
 
 def _sure_rows(scan: TableScan) -> np.ndarray:
-    """Return the rows of each file in those kept row groups in which every row matches; shape (files,)."""
+    """Return the rows of each kept block in which every row matches, 0 for the others; shape (blocks,)."""
     scan_set = scan.read_scan_set()
-    rows = np.where(scan_set.matches == Match.ALL, scan_set.row_counts, 0)
-    sums = np.bincount(scan_set.file_of_block, weights=rows, minlength=len(scan.table.files))
+    rows: np.ndarray = np.where(scan_set.matches == Match.ALL, scan_set.row_counts, 0)
+    return rows
+
+
+def _rows_of_files(scan: TableScan) -> np.ndarray:
+    """Return the rows of each file that are in such blocks; shape (files,)."""
+    files = scan.read_scan_set().file_of_block
+    sums = np.bincount(files, weights=_sure_rows(scan), minlength=len(scan.table.files))
     return sums.astype(np.int64)

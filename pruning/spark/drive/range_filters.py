@@ -46,6 +46,7 @@ from pruning.pushed.value_ranges import (
 )
 from pruning.rules.sets import cuts
 from pruning.rules.sets.cuts import Cuts
+from pruning.spark.drive import paging
 
 # Floating types are absent because Spark's pushdown on them loses NaN, and booleans because a filter on two
 # values gains little.
@@ -66,8 +67,6 @@ RANGED = frozenset(
 _FIELDS = ["file", "row_count", "byte_count", "columns"]
 # Each range of a filter takes Spark about 2 ms to plan and to compile.
 RANGES_MAX = 32
-# Writers begin a page after at most about so many rows, so that smaller row groups have no page to skip.
-PAGE_ROWS = 20_000
 # Ranges inside row groups are added if they leave at most this share of the values that Spark's own filters
 # leave; each row is compared with them.
 _SHARE_MAX = 0.9
@@ -75,7 +74,7 @@ _SHARE_MAX = 0.9
 # filter on a column lets the reader read the index of its pages, too.
 _SPARED_MIN = 0.05
 # Of a longer IN list, Spark pushes the least and the greatest member only, unless it is told otherwise.
-_IN_LIST_MAX = 10
+IN_LIST_MAX = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,21 +157,25 @@ def range_filters(
     """
     kept: np.ndarray = keep.to_numpy(zero_copy_only=False)
     rows: np.ndarray = metadata.column("row_count").to_numpy()
-    has_pages = bool((rows[kept] > PAGE_ROWS).any())
+    has_pages = bool((rows[kept] > paging.PAGE_ROWS).any())
     if kept[rows > 0].all() and not has_pages:
         return []
     searches = list(_column_searches(predicate, needed, metadata, kept, allowed))
     sizes = pc.fill_null(metadata.column("byte_count"), 0).to_numpy()
     sizes = np.where(rows > 0, np.maximum(sizes, 1), 0)
-    bounds = {search.column.name: search.bounds for search in searches}
-    ranges = {
-        name: as_cuts(column_ranges, allowed[name])
-        for name, column_ranges in block_ranges(bounds, kept, sizes, ranges_max=RANGES_MAX).items()
-    }
-    # The excluded blocks that are read in spite of these ranges and of Spark's own filters.
+    # The excluded blocks that Spark's own filters do not skip.
     in_vain = ~kept & (rows > 0)
     for search in searches:
-        in_vain &= ~search.skipped_blocks(ranges.get(search.column.name))
+        in_vain &= ~search.skipped_by_query
+    bounds = {search.column.name: search.bounds for search in searches}
+    gains = np.where(in_vain, sizes, 0)
+    ranges = {
+        name: as_cuts(column_ranges, allowed[name])
+        for name, column_ranges in block_ranges(bounds, kept, gains, ranges_max=RANGES_MAX).items()
+    }
+    for search in searches:
+        if search.column.name in ranges:
+            in_vain &= ~search.spares(ranges[search.column.name])
     filters = []
     for search in searches:
         values = ranges.get(search.column.name)
@@ -196,8 +199,9 @@ class _ColumnSearch:
     conjuncts: tuple[Expression, ...]
     # A range that holds the values of all kept blocks; None where it is not known.
     hull: Cuts | None
-    # The values that pass the filters that Spark pushes itself.
+    # The values that pass the filters that Spark pushes itself, and the blocks that the reader skips by them.
     pushed: Cuts
+    skipped_by_query: np.ndarray
     rejects_null: bool
 
     def filter(self, values: Cuts) -> RangeFilter:
@@ -224,23 +228,6 @@ class _ColumnSearch:
     def spares(self, values: Cuts) -> np.ndarray:
         """Mark the blocks that the reader skips by a filter on these values; shape (blocks,)."""
         return spared_blocks(self.bounds, as_ranges(values, self.column.type))
-
-    def skipped_blocks(self, ranges: Cuts | None) -> np.ndarray:
-        """Mark blocks that the reader skips by a filter on ranges, or by those that Spark pushes itself.
-
-        Args:
-            ranges: The ranges; None where there is no such filter.
-        """
-        nothing: np.ndarray = np.zeros(len(self.bounds.may_value), bool)
-        skipped = nothing if ranges is None else self.spares(ranges)
-        if self.hull is None:
-            return skipped
-        # Comparisons of timestamps are not always pushed.
-        inside = cuts.intersection(self.pushed, self.hull)
-        if inside.empty or self.column.type.kind is Kind.TIMESTAMP:
-            return skipped
-        skipped |= self.spares(inside) & ~self.spares(self.hull)
-        return skipped
 
     def leaves_less(self, narrower: Cuts, ranges: Cuts | None) -> bool:
         """Tell whether values are clearly fewer than those that Spark's own filters leave.
@@ -297,8 +284,21 @@ def _column_searches(
             conjuncts=parts,
             hull=None if around is None else as_cuts(around, type_),
             pushed=pushed,
+            skipped_by_query=_skipped_blocks(bounds, pushed, type_),
             rejects_null=rejects_null,
         )
+
+
+def _skipped_blocks(bounds: BlockBounds, pushed: Cuts, type_: Type) -> np.ndarray:
+    """Mark the blocks that the reader skips by filters that Spark pushes itself; shape (blocks,)."""
+    is_bounded = pc.and_(bounds.lower.is_valid(), bounds.upper.is_valid()).to_numpy(zero_copy_only=False)
+    around = hull(bounds, is_bounded)
+    inside = None if around is None else cuts.intersection(pushed, as_cuts(around, type_))
+    # Comparisons of timestamps are not always pushed.
+    if inside is None or inside.empty or type_.kind is Kind.TIMESTAMP:
+        nothing: np.ndarray = np.zeros(len(is_bounded), bool)
+        return nothing
+    return spared_blocks(bounds, as_ranges(inside, type_))
 
 
 def _block_bounds(column: pa.StructArray, rows: pa.Array, *, rejects_null: bool) -> BlockBounds:
@@ -322,7 +322,7 @@ def _is_pushed(part: Expression) -> bool:
         case Not(operand):
             return _is_pushed(operand)
         case In(Column(), members):
-            return len(members) <= _IN_LIST_MAX and all(isinstance(member, Literal) for member in members)
+            return len(members) <= IN_LIST_MAX and all(isinstance(member, Literal) for member in members)
         case Compare(_, Column(), Literal()) | Compare(_, Literal(), Column()):
             return True
     return isinstance(part, IsNull | StartsWith) and isinstance(part.operand, Column)

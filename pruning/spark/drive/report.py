@@ -17,12 +17,14 @@ class Removal:
 
     `files` are not opened at all. `blocks` hold no needed row; those inside files that are still
     read are skipped by Spark if a filter that it pushes down excludes them, and are read otherwise.
+    `rows_inside` are rows of pages without a needed row, in blocks that have other ones.
     """
 
     technique: str
     predicate: str
     files: int
     blocks: int
+    rows_inside: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +36,9 @@ class ScanReport:
     skip only what the filters that it pushes exclude. `blocks_skipped_with_files` lie in files that are not
     opened, `blocks_skipped_by_filters` in files that are; both have rows. Bytes are of the columns that the
     query reads. A block of a file whose footer could not be read counts nowhere.
+
+    Where page indexes were read, pages of the columns that the query reads are counted of the row groups that
+    are opened and have such indexes, rows of the whole table. Otherwise these counts are None.
     """
 
     paths: tuple[str, ...]
@@ -47,6 +52,12 @@ class ScanReport:
     bytes_read_max: int | None = None
     blocks_skipped_with_files: int | None = None
     blocks_skipped_by_filters: int | None = None
+    pages_total: int | None = None
+    pages_kept: int | None = None
+    pages_read_max: int | None = None
+    rows_total: int | None = None
+    rows_kept: int | None = None
+    rows_read_max: int | None = None
     requests: int | None = None
     removals: tuple[Removal, ...] = ()
     range_filters: tuple[str, ...] = ()
@@ -105,15 +116,17 @@ class ScanReport:
         for label, kept, read_max, total in (
             ("files", self.files_kept, None, self.files_total),
             ("blocks", self.blocks_kept, self.blocks_read_max, self.blocks_total),
+            ("pages", self.pages_kept, self.pages_read_max, self.pages_total),
+            ("rows", self.rows_kept, self.rows_read_max, self.rows_total),
             ("bytes", self.bytes_kept, self.bytes_read_max, self.bytes_total),
         ):
-            # A query that reads no column, such as a count of all rows, reads no bytes of columns.
-            if kept is not None and total is not None and (total or label != "bytes"):
+            # A query that reads no column, such as a count of all rows, reads no pages or bytes of columns.
+            if kept is not None and total is not None and (total or label not in ("pages", "bytes")):
                 yield f"  {label:<9}{_kept_text(kept, kept if read_max is None else read_max, total)}"
         if self.blocks_skipped_by_filters or (self.blocks_read_max or 0) > (self.blocks_kept or 0):
             yield f"  {'skipped':<9}{_skipped_text(self)}"
         for removal in self.removals:
-            yield f"  {removal.technique:<9}removed {removal.blocks:,} blocks, {removal.files:,} whole files"
+            yield f"  {removal.technique:<9}{_removed_text(removal)}"
             yield f"  {'because':<9}{readable(removal.predicate)}"
         if self.requests_saved:
             yield f"  {'requests':<9}at least {self.requests_saved:,} saved"
@@ -121,6 +134,12 @@ class ScanReport:
             yield f"  {'added':<9}{sql}"
         for note in self.notes:
             yield f"  {'note':<9}{note}"
+
+
+def _removed_text(removal: Removal) -> str:
+    """Return, as text, what a technique has removed."""
+    inside = f", {removal.rows_inside:,} rows of others" if removal.rows_inside else ""
+    return f"removed {removal.blocks:,} blocks, {removal.files:,} whole files{inside}"
 
 
 def _skipped_text(report: ScanReport) -> str:

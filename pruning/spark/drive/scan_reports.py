@@ -1,15 +1,25 @@
 """Makes the report on one scan: what it reads, what each technique removed, and what Spark surely skips."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
 import numpy as np
 
+from pruning.errors import InputError
+from pruning.expressions.names import top_column
+from pruning.metadata.table.comparable import comparable_columns
 from pruning.metadata.table.schema import columns_only
 from pruning.spark.drive.leaf_tables import removals_before
+from pruning.spark.drive.pages_read import PagesRead, pages_read, rows_left
+from pruning.spark.drive.paging import Paging
 from pruning.spark.drive.report import ScanReport
 from pruning.spark.drive.scan_sets import ScanSet
 from pruning.spark.drive.scans import TableScan
 from pruning.spark.drive.unread import (
     PushedRange,
     PushedUnion,
+    in_list_max,
     pushdown_notes,
     pushed_kinds,
     pushed_ranges,
@@ -17,6 +27,9 @@ from pruning.spark.drive.unread import (
     unread_blocks,
 )
 from pruning.spark.lake.columns_read import bytes_read
+from pruning.spark.lake.nested import leaf_types
+
+_Conjuncts: TypeAlias = Sequence[PushedRange | PushedUnion]
 
 
 def scan_report(scan: TableScan) -> ScanReport:
@@ -40,27 +53,107 @@ def scan_report(scan: TableScan) -> ScanReport:
 
 
 def _with_blocks(report: ScanReport, scan: TableScan, scan_set: ScanSet) -> ScanReport:
+    """Return the report with counts of row groups, of their bytes, and of pages inside them."""
     columns, summarized, left_out = _columns_in_files(scan), scan_set.summarized, scan.left_out
-    sizes = bytes_read(scan_set.metadata, columns)
-    opened = scan_set.kept_files[scan_set.file_of_block] & ~_unread_mask(scan, scan_set)
-    skipped = ~scan_set.keep & ~opened & (scan_set.row_counts > 0)
+    groups, kept, is_in_kept_file = scan_set.row_groups, scan_set.kept_groups, _is_in_kept_file(scan_set)
+    sizes, rows = bytes_read(groups, columns), groups.column("row_count").to_numpy()
+    conjuncts = _pushed_conjuncts(scan)
+    opened = is_in_kept_file & ~_unread_mask(scan, scan_set, conjuncts)
+    inside = _pages_of_groups(scan, scan_set, opened | kept, conjuncts)
+    for group, counts in inside.items():
+        opened[group] &= counts.rows > 0
+    skipped = ~kept & ~opened & (rows > 0)
     kept_mask = summarized.mask & scan_set.keeps_summarized
     opened_mask = summarized.mask & scan_set.kept_files
     summarized_blocks = summarized.blocks_of(summarized.mask)
     blocks_before = sum(removal.blocks for removal in removals_before(scan.table))
     skipped_blocks = int(skipped.sum()) + summarized_blocks - summarized.blocks_of(opened_mask)
     left_out_bytes = sum(int(bytes_read(summary, columns).sum()) for summary in left_out.summaries)
-    inside = int((skipped & scan_set.kept_files[scan_set.file_of_block]).sum())
-    return report.with_blocks(
-        with_files=skipped_blocks - inside + left_out.blocks + blocks_before,
-        by_filters=inside,
-        total=len(scan_set.keep) + summarized_blocks + left_out.blocks + blocks_before,
-        kept=int(scan_set.keep.sum()) + summarized.blocks_of(kept_mask),
-        read_max=int((opened | scan_set.keep).sum()) + summarized.blocks_of(opened_mask),
+    by_filters = int((skipped & is_in_kept_file).sum())
+    read = opened | kept
+    beside = sum(counts.bytes_beside for group, counts in inside.items() if kept[group])
+    not_read = sum(counts.bytes_skipped for group, counts in inside.items() if read[group])
+    report = report.with_blocks(
+        with_files=skipped_blocks - by_filters + left_out.blocks + blocks_before,
+        by_filters=by_filters,
+        total=len(kept) + summarized_blocks + left_out.blocks + blocks_before,
+        kept=int(kept.sum()) + summarized.blocks_of(kept_mask),
+        read_max=int(read.sum()) + summarized.blocks_of(opened_mask),
         bytes_total=int(sizes.sum()) + summarized.bytes_of(summarized.mask, columns) + left_out_bytes,
-        bytes_kept=int(sizes[scan_set.keep].sum()) + summarized.bytes_of(kept_mask, columns),
-        bytes_read_max=int(sizes[opened | scan_set.keep].sum()) + summarized.bytes_of(opened_mask, columns),
+        bytes_kept=int(sizes[kept].sum()) - beside + summarized.bytes_of(kept_mask, columns),
+        bytes_read_max=int(sizes[read].sum()) - not_read + summarized.bytes_of(opened_mask, columns),
     ).with_requests(_requests_saved(scan, scan_set, skipped_blocks + left_out.blocks))
+    if scan_set.paging is None:
+        return report
+    whole = [group for group in np.flatnonzero(read).tolist() if group not in inside]
+    return replace(
+        report,
+        pages_total=sum(counts.pages for counts in inside.values()),
+        pages_kept=sum(counts.pages_kept for counts in inside.values()),
+        pages_read_max=sum(counts.pages_max for counts in inside.values()),
+        rows_total=int(rows.sum()),
+        rows_kept=scan_set.rows_kept,
+        rows_read_max=int(rows[whole].sum()) + sum(counts.rows for counts in inside.values()),
+    )
+
+
+def _pages_of_groups(
+    scan: TableScan, scan_set: ScanSet, opened: np.ndarray, conjuncts: _Conjuncts
+) -> dict[int, PagesRead]:
+    """Return the counts of pages of the opened row groups that are cut at pages.
+
+    Args:
+        scan: The scan.
+        scan_set: Its blocks.
+        opened: True for row groups that Spark may read; shape (row groups,).
+        conjuncts: What Spark pushes.
+    """
+    if scan_set.paging is None:
+        return {}
+    compared, kinds = comparable_columns(scan_set.row_groups), pushed_kinds(scan.spark)
+    pushed = [part for part in conjuncts if part.column in compared]
+    rows, paging = scan_set.row_groups.column("row_count").to_pylist(), scan_set.paging
+    places = [place for place in np.flatnonzero(opened).tolist() if paging.pages[place]]
+    left = {
+        place: rows_left(pushed, paging.pages[place], rows[place], scan.table.data_columns, kinds=kinds)
+        for place in places
+    }
+    partly = [place for place in places if left[place].count < rows[place]]
+    columns = _columns_in_files(scan)
+    paging = _with_pages_of_columns_read(scan, paging, partly, columns)
+    return {
+        place: pages_read(paging.pages[place], paging.rows_of(place, scan_set.keep), left[place], columns)
+        for place in places
+    }
+
+
+def _with_pages_of_columns_read(
+    scan: TableScan, paging: Paging, groups: Sequence[int], columns: frozenset[str] | None
+) -> Paging:
+    """Return the paging with the pages of all columns that the query reads of some row groups.
+
+    Args:
+        scan: The scan.
+        paging: The row groups and their pages.
+        groups: The row groups of which some pages are skipped.
+        columns: The columns that are read; None is all of them.
+    """
+    names = [
+        name
+        for name in leaf_types(scan.table.data_columns)
+        if top_column(name) not in scan.table.partition_columns
+        and (columns is None or top_column(name) in columns)
+    ]
+    missing = {name for name in names if any(name not in paging.pages[group] for group in groups)}
+    if not missing:
+        return paging
+    mask = np.zeros(len(paging.pages), bool)
+    mask[list(groups)] = True
+    try:
+        return paging.with_pages_of(mask, missing)
+    except InputError:
+        # A file is gone, so that its bytes are counted as if all pages of other columns were read.
+        return paging
 
 
 def _requests_saved(scan: TableScan, scan_set: ScanSet, skipped: int) -> int:
@@ -71,11 +164,11 @@ def _requests_saved(scan: TableScan, scan_set: ScanSet, skipped: int) -> int:
     Args:
         scan: The scan.
         scan_set: Its row groups.
-        skipped: The number of blocks that are not read.
+        skipped: The number of row groups that are not read.
     """
     per_block = 0 if _columns_in_files(scan) == frozenset() else 1
     saved = len(scan.table.files) + scan.left_out.files - scan.file_count + per_block * skipped
-    counts = np.bincount(scan_set.file_of_block, minlength=len(scan.table.files))
+    counts = np.bincount(scan_set.file_of_group, minlength=len(scan.table.files))
     places = {file: place for place, file in enumerate(scan.table.files)} if scan.files_read_ahead else {}
     spent = sum(1 + per_block * int(counts[places[file]]) for file in scan.files_read_ahead)
     return max(0, saved - spent)
@@ -88,18 +181,28 @@ def _columns_in_files(scan: TableScan) -> frozenset[str] | None:
     return scan.columns_read - frozenset(scan.table.partition_columns)
 
 
-def _unread_mask(scan: TableScan, scan_set: ScanSet) -> np.ndarray:
-    """Mark the blocks that Spark is sure to skip in files that it opens; shape (blocks,)."""
-    if not (~scan_set.keep & scan_set.kept_files[scan_set.file_of_block]).any():
-        return np.zeros(len(scan_set.keep), bool)
+def _is_in_kept_file(scan_set: ScanSet) -> np.ndarray:
+    """Mark the row groups of files that are opened; shape (row groups,)."""
+    mask: np.ndarray = scan_set.kept_files[scan_set.file_of_group]
+    return mask
+
+
+def _pushed_conjuncts(scan: TableScan) -> _Conjuncts:
+    """Return what Spark pushes to the reader of the scan, a conjunction of ranges of columns."""
     pushed: list[PushedRange | PushedUnion] = [union_of_filter(added) for added in scan.range_filters]
-    pushed += (
-        part for part in pushed_ranges(scan.own_filter.predicate) if part.column not in scan.shielded_columns
-    )
-    ranges = [part for part in pushed if part.column not in scan.table.partition_columns]
+    own = pushed_ranges(scan.own_filter.predicate, in_list_max=in_list_max(scan.spark))
+    pushed += (part for part in own if part.column not in scan.shielded_columns)
+    return [part for part in pushed if part.column not in scan.table.partition_columns]
+
+
+def _unread_mask(scan: TableScan, scan_set: ScanSet, conjuncts: _Conjuncts) -> np.ndarray:
+    """Mark the row groups that Spark is sure to skip in files that it opens; shape (row groups,)."""
+    groups = scan_set.row_groups
+    if not (~scan_set.kept_groups & _is_in_kept_file(scan_set)).any():
+        return np.zeros(len(groups), bool)
     return unread_blocks(
-        ranges,
-        columns_only(scan_set.metadata, [part.column for part in ranges]),
+        conjuncts,
+        columns_only(groups, [part.column for part in conjuncts]),
         scan.table.data_columns,
         kinds=pushed_kinds(scan.spark),
     )

@@ -1,4 +1,4 @@
-"""The scan set of a table: its row groups, and which of them a scan still has to read."""
+"""The scan set of a table: its blocks, and which of them a scan still has to read."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,8 @@ from pruning.expressions.traversal import columns
 from pruning.expressions.trees import Expression
 from pruning.metadata.store.searching import ExcludedFiles
 from pruning.metadata.table.memberships import indexed_columns
-from pruning.rules.sets.truths import Match
+from pruning.rules.sets.truths import Match, match_codes
+from pruning.spark.drive.paging import Paging
 from pruning.spark.lake.columns_read import bytes_read
 
 
@@ -61,13 +62,15 @@ class SummarizedFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScanSet:
-    """The row groups of a table and those of them that are still to be read.
+    """The blocks of a table and those of them that are still to be read.
 
     A scan set is made when the footers are read, and it never changes: a technique that excludes blocks
-    gets a smaller one.
+    gets a smaller one. A block is a row group, or a run of pages of one; so techniques that look at
+    different columns, whose pages do not align, may together exclude a row group that each of them keeps.
 
     Attributes:
-        metadata: The block metadata of the row groups, of the columns that Spark reads as they are stored.
+        metadata: The block metadata of the blocks, of the columns that Spark reads as they are stored.
+        paging: The row groups that the blocks are runs of; None where each block is a row group.
         failures: A sentence about each file whose footer could not be read, by the file.
         verdicts: The verdicts of the scan's own filter; shape (blocks,).
         keep: True for the blocks that may hold a needed row; shape (blocks,).
@@ -79,6 +82,7 @@ class ScanSet:
     """
 
     metadata: pa.Table
+    paging: Paging | None = None
     failures: dict[str, str]
     verdicts: np.ndarray
     keep: np.ndarray
@@ -87,6 +91,40 @@ class ScanSet:
     chosen_files: np.ndarray | None = None
     summarized: SummarizedFiles
     keeps_summarized: bool = True
+
+    @classmethod
+    def of_row_groups(
+        cls,
+        metadata: pa.Table,
+        verdicts: np.ndarray,
+        files: Sequence[str],
+        failures: dict[str, str],
+        excluded: Iterable[ExcludedFiles],
+    ) -> "ScanSet":
+        """Return the scan set of all row groups of a table, of which none is excluded yet.
+
+        Args:
+            metadata: Their block metadata.
+            verdicts: The verdicts of the scan's own filter; shape (row groups,).
+            files: The table's files.
+            failures: A sentence about each file whose footer could not be read, by the file.
+            excluded: The files of which no row group is in the metadata.
+        """
+        file_of_block: np.ndarray = pc.index_in(
+            metadata.column("file"), value_set=pa.array(files, pa.string())
+        ).to_numpy()
+        summarized = SummarizedFiles.of(excluded, files)
+        has_blocks = np.isin(np.arange(len(files)), file_of_block)
+        is_unknown = np.array([name in failures for name in files], bool)
+        return cls(
+            metadata=metadata,
+            failures=failures,
+            verdicts=verdicts,
+            keep=np.ones(metadata.num_rows, bool),
+            file_of_block=file_of_block,
+            unknown_files=is_unknown | (~has_blocks & ~summarized.mask),
+            summarized=summarized,
+        )
 
     def __post_init__(self) -> None:
         for mask in (self.verdicts, self.keep, self.file_of_block, self.unknown_files):
@@ -101,6 +139,15 @@ class ScanSet:
     def matches(self) -> np.ndarray:
         """The verdict on each block that is still to be read, NONE for the others; shape (blocks,)."""
         return np.where(self.keep, self.verdicts, np.int8(Match.NONE))
+
+    @property
+    def group_matches(self) -> np.ndarray:
+        """The verdict on each row group, by the verdicts on its blocks; shape (row groups,)."""
+        matches = self.matches
+        if self.paging is None:
+            return matches
+        each_matches = ~self.paging.group_mask(matches != Match.ALL)
+        return match_codes(self.kept_groups, each_matches)
 
     @property
     def row_counts(self) -> np.ndarray:
@@ -128,10 +175,36 @@ class ScanSet:
         return kept if self.chosen_files is None else kept & self.chosen_files
 
     @property
-    def removed_blocks(self) -> int:
-        """The number of blocks that are not to be read."""
+    def row_groups(self) -> pa.Table:
+        """The block metadata of the row groups that the blocks are in."""
+        return self.metadata if self.paging is None else self.paging.row_groups
+
+    @property
+    def kept_groups(self) -> np.ndarray:
+        """True for the row groups with a block that is still to be read; shape (row groups,)."""
+        return self.keep if self.paging is None else self.paging.group_mask(self.keep)
+
+    @property
+    def file_of_group(self) -> np.ndarray:
+        """The index of each row group's file in the table's files; shape (row groups,)."""
+        if self.paging is None:
+            return self.file_of_block
+        files: np.ndarray = np.zeros(len(self.row_groups), self.file_of_block.dtype)
+        files[self.paging.groups] = self.file_of_block
+        return files
+
+    @property
+    def removed_groups(self) -> int:
+        """The number of row groups that are not to be read."""
         summarized = 0 if self.keeps_summarized else self.summarized.blocks_of(self.summarized.mask)
-        return int((~self.keep).sum()) + summarized
+        return int((~self.kept_groups).sum()) + summarized
+
+    def rows_removed_inside(self, smaller: "ScanSet") -> int:
+        """Return the rows that a smaller scan set has no more, of row groups that it still reads."""
+        if self.paging is None:
+            return 0
+        is_inside = smaller.kept_groups[self.paging.groups]
+        return int(self.row_counts[self.keep & ~smaller.keep & is_inside].sum())
 
     def bytes_of(self, blocks: np.ndarray) -> int:
         """Return the compressed bytes of some blocks, a mask of shape (blocks,)."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from pruning.expressions.names import top_column
@@ -38,11 +37,13 @@ from pruning.spark.drive.leaf_tables import (
     with_files,
     with_partition_values,
 )
+from pruning.spark.drive.page_cutting import PagesUnread, cut_scan_set, paged_columns
 from pruning.spark.drive.pushdown import with_range_filters
 from pruning.spark.drive.range_filters import RANGED, RangeFilter, range_filters_of_files
 from pruning.spark.drive.report import Removal, readable
-from pruning.spark.drive.scan_sets import ScanSet, SummarizedFiles
+from pruning.spark.drive.scan_sets import ScanSet
 from pruning.spark.drive.stored_scans import NOTHING_LEFT_OUT, LeftOut
+from pruning.spark.drive.unread import skips_pages
 from pruning.spark.jvm.gateway import Java
 from pruning.spark.lake.matching import matching_columns
 from pruning.spark.lake.nested import leaf_types
@@ -130,22 +131,25 @@ class TableScan:
             metadata = matching_columns(metadata, types)
             metadata = with_partition_values(metadata, predicate, self.table)
             metadata = with_clock(metadata, predicate, self.table.data_columns)
-            names = pa.array(self.table.files, pa.string())
-            file_of_block: np.ndarray = pc.index_in(metadata.column("file"), value_set=names).to_numpy()
-            is_unknown = np.array([name in failures for name in self.table.files], bool)
-            summarized = SummarizedFiles.of(blocks.excluded, self.table.files)
-            is_unknown |= ~np.isin(np.arange(len(is_unknown)), file_of_block) & ~summarized.mask
-            self.scan_set = ScanSet(
-                metadata=metadata,
-                failures=failures,
-                verdicts=countable_verdicts(self._verdicts(metadata), metadata),
-                keep=np.ones(metadata.num_rows, bool),
-                file_of_block=file_of_block,
-                unknown_files=is_unknown,
-                summarized=summarized,
+            scan_set = ScanSet.of_row_groups(
+                metadata, self._verdicts(metadata), self.table.files, failures, blocks.excluded
             )
+            self.scan_set = self._with_pages(scan_set)
             self.notes += [f"read in full: {sentence}" for sentence in failures.values()]
         return self.scan_set
+
+    def _with_pages(self, scan_set: ScanSet) -> ScanSet:
+        """Return the scan set with its large row groups cut at pages, where that may exclude more rows."""
+        if self.is_shared or has_files_as_blocks(self.table) or not skips_pages(self.spark):
+            return scan_set
+        in_files = self.table.data_columns.keys() - self.table.partition_columns.keys()
+        named = leaf_names(self.own_filter.predicate)
+        columns = paged_columns(scan_set.metadata, in_files, named, self.keys)
+        try:
+            return cut_scan_set(scan_set, columns, self._verdicts, keys=self.keys)
+        except PagesUnread as reason:
+            self.notes.append(f"pages were not looked at: {reason}")
+            return scan_set
 
     def _stamps(self) -> tuple[Stamp, ...]:
         """Return the sizes and times of the table's files, as Spark has listed them."""
@@ -216,11 +220,13 @@ class TableScan:
         self.needed_conditions.append(condition)
         self._shrink(technique, because, scan_set.with_blocks(needed))
 
-    def keep_files(self, technique: str, files: Collection[str], *, because: str) -> None:
-        """Exclude all files but these, whatever their metadata says."""
+    def keep_files(
+        self, technique: str, files: Collection[str], *, because: str, blocks: np.ndarray | None = None
+    ) -> None:
+        """Exclude all files but these, and all blocks but those of a mask, whatever their metadata says."""
         scan_set, chosen = self.read_scan_set(), set(files)
-        mask = np.array([file in chosen for file in self.table.files], bool)
-        self._shrink(technique, because, scan_set.with_files(mask))
+        smaller = scan_set.with_files(np.array([file in chosen for file in self.table.files], bool))
+        self._shrink(technique, because, smaller if blocks is None else smaller.with_blocks(blocks))
 
     def subtree(self, files: Sequence[str] | None = None, *, leaf: Java | None = None) -> Java | None:
         """Return the plan that takes the leaf's place; None where the leaf stays.
@@ -265,7 +271,7 @@ class TableScan:
                     technique=removals[0].technique,
                     predicate=" and ".join(removal.predicate for removal in removals),
                     files=removed_count,
-                    blocks=self.scan_set.removed_blocks,
+                    blocks=self.scan_set.removed_groups,
                 )
             )
         self.notes.append(
@@ -284,15 +290,15 @@ class TableScan:
         """Return the verdict of the scan's own filter on each block; shape (blocks,)."""
         if not self.is_filtered:
             has_rows = metadata.column("row_count").to_numpy() > 0
-            return match_codes(has_rows, has_rows)
+            return countable_verdicts(match_codes(has_rows, has_rows), metadata)
         named = columns_only(metadata, leaf_names(self.own_filter.predicate))
         try:
             outcome = filter_verdicts(self.spark, self.own_filter, named)
         except RecursionError:
             # The predicate is nested more deeply than Python can follow, so nothing is concluded.
             return np.full(metadata.num_rows, np.int8(Match.SOME))
-        self.notes += outcome.notes
-        return np.array(outcome.verdicts.to_numpy())
+        self.notes += (note for note in outcome.notes if note not in self.notes)
+        return countable_verdicts(np.array(outcome.verdicts.to_numpy()), metadata)
 
     def _metadata_of(self, *expressions: Expression) -> pa.Table:
         """Return the metadata of the columns that expressions name.
@@ -347,11 +353,16 @@ class TableScan:
         """
         before = left_out or NOTHING_LEFT_OUT
         larger = self.read_scan_set()
-        files = int(larger.kept_files.sum() - smaller.kept_files.sum()) + before.files
-        blocks = smaller.removed_blocks - larger.removed_blocks + before.blocks
+        removal = Removal(
+            technique=technique,
+            predicate=because,
+            files=int(larger.kept_files.sum() - smaller.kept_files.sum()) + before.files,
+            blocks=smaller.removed_groups - larger.removed_groups + before.blocks,
+            rows_inside=larger.rows_removed_inside(smaller),
+        )
         self.scan_set = smaller
-        if files or blocks:
-            self.removals.append(Removal(technique=technique, predicate=because, files=files, blocks=blocks))
+        if removal.files or removal.blocks or removal.rows_inside:
+            self.removals.append(removal)
 
     def has_pushable_ranges(self, key: Expression) -> bool:
         """Tell whether values of a key can be pushed to the Parquet reader as ranges of a column."""

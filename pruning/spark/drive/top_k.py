@@ -9,8 +9,10 @@ from pyspark.errors import PySparkException
 
 from pruning.expressions.plans import Limit, Offset, Window
 from pruning.expressions.sql import literal_sql, to_sql
+from pruning.expressions.traversal import leaf_names
 from pruning.expressions.trees import Expression, type_of
 from pruning.expressions.types import Value
+from pruning.metadata.table.schema import column_types, columns_only
 from pruning.rules.interpreters.arrow.interpreter import lane_type
 from pruning.rules.interpreters.arrow.kernels import reinterpret
 from pruning.spark.drive.materials import Rows, expression_values
@@ -20,15 +22,18 @@ from pruning.spark.drive.scans import TableScan
 from pruning.spark.jvm.gateway import Java, first_line, jvm, sequence, singleton
 from pruning.techniques.plan.reachability import KeyPath, key_paths
 from pruning.techniques.plan.sites import TopKSite
-from pruning.techniques.topk.boundary import strictest
+from pruning.techniques.topk.boundary import Boundary, strictest
 from pruning.techniques.topk.orders import SortOrder
 from pruning.techniques.topk.topk import TopK
 from pruning.techniques.topk.upfront import boundary_by_counts, boundary_by_maxima
+from pruning.verdicts.bounding import key_bounds
 
 # The most rows that waves may hold in the driver; 97 in 100 queries of [P] Figure 6 ask for no more.
 ROWS_MAX = 10_000
 # Each wave reads the other scans of the query again; they may have at most this share of the scan's bytes.
 BESIDE_SHARE_MAX = 0.1
+# A job takes about as long as Spark takes to read so many bytes.
+WAVE_BYTES_MIN = 8_000_000
 
 
 def prune_by_top_k(query: Query, site: TopKSite, *, runtime: bool) -> None:
@@ -45,9 +50,10 @@ def prune_by_top_k(query: Query, site: TopKSite, *, runtime: bool) -> None:
             query.scans[path.scan].decline("top-k", "not each of its rows is sure to be among those sorted")
             continue
         top_k = _TopKPruning.of(query, site, path)
+        top_k.apply()
         if runtime and top_k.has_choice and _are_waves_worthwhile(query, site, path):
             top_k.run()
-        top_k.apply()
+            top_k.apply()
 
 
 def _are_waves_worthwhile(query: Query, site: TopKSite, path: KeyPath) -> bool:
@@ -91,7 +97,7 @@ class _TopKPruning:
         blocks = (scan_set.matches, scan_set.row_counts)
         by_bounds = by_rows = None
         if path.preserving:
-            by_bounds = boundary_by_maxima(bounds, *blocks, order, site.wanted, distinct=not path.rowwise)
+            by_bounds = _boundary_by_maxima(scan, key, order, site.wanted, distinct=not path.rowwise)
             # A count of rows is no count of groups.
             by_rows = boundary_by_counts(bounds, *blocks, order, site.wanted) if path.rowwise else None
         start = strictest(order, by_bounds, by_rows)
@@ -119,9 +125,22 @@ class _TopKPruning:
 
     @property
     def has_choice(self) -> bool:
-        """True if a first wave would leave files unread, which its rows may then exclude."""
+        """True if a first wave would leave files unread, which its rows may then exclude.
+
+        Of row groups that are cut at pages, little may be needed of each file; then what is left must be
+        worth a job.
+        """
+        needed = self.machine.needed_blocks
         first = self._files_of(self.machine.next_blocks())
-        return len(first) < len(self._files_of(self.machine.needed_blocks))
+        if len(first) >= len(self._files_of(needed)):
+            return False
+        scan_set = self.scan.read_scan_set()
+        if scan_set.paging is None:
+            return True
+        left = np.zeros(len(scan_set.keep), bool)
+        left[needed] = True
+        left[self._blocks_of(first)] = False
+        return scan_set.bytes_of(left) >= WAVE_BYTES_MIN
 
     def run(self) -> None:
         """Read waves of files until no other file can hold one of the first rows."""
@@ -187,6 +206,22 @@ class _TopKPruning:
         (key_values,) = expression_values(self.query.spark, rows.leaf, [key])
         keys: list[Value | None] = reinterpret(key_values, lane_type(type_of(self.key))).to_pylist()
         return keys
+
+
+def _boundary_by_maxima(
+    scan: TableScan, key: Expression, order: SortOrder, wanted: int, *, distinct: bool
+) -> Boundary | None:
+    """Return the boundary by bounds that rows attain: those of row groups, as no bound of a page is exact."""
+    scan_set = scan.read_scan_set()
+    groups, matches = scan_set.row_groups, scan_set.group_matches
+    if scan_set.paging is None:
+        bounds = scan.bounds(key)
+    elif set(leaf_names(key)) <= column_types(groups).keys():
+        bounds = key_bounds(key, columns_only(groups, leaf_names(key)))
+    else:
+        return None
+    rows: np.ndarray = groups.column("row_count").to_numpy()
+    return boundary_by_maxima(bounds, matches, rows, order, wanted, distinct=distinct)
 
 
 def with_limit(query: Query, plan: Java, count: int) -> Java:

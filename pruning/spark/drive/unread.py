@@ -12,12 +12,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from pruning.expressions.trees import And, Column, Compare, Comparison, Expression, IsNull, Literal, Not
+from pruning.expressions.trees import (
+    And,
+    Column,
+    Compare,
+    Comparison,
+    Expression,
+    In,
+    IsNull,
+    Literal,
+    Not,
+    Or,
+)
 from pruning.expressions.types import Kind, Type, Value
 from pruning.metadata.table.comparable import comparable_columns
 from pruning.metadata.table.schema import column_types
 from pruning.pushed.value_ranges import closed_ranges
-from pruning.spark.drive.range_filters import RangeFilter, ordered_bounds
+from pruning.spark.drive.range_filters import IN_LIST_MAX, RangeFilter, ordered_bounds
 
 _PUSHDOWN = "spark.sql.parquet.filterPushdown"
 _BY_STATISTICS = "parquet.filter.stats.enabled"
@@ -76,6 +87,21 @@ class PushedUnion:
         """The column of the ranges."""
         return self.ranges[0].column
 
+    @property
+    def type(self) -> Type:
+        """The type of their constants."""
+        return self.ranges[0].type
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedBounds:
+    """What a file states of one column in some row groups or pages; null is unknown."""
+
+    min: pa.Array
+    max: pa.Array
+    null_counts: pa.Array
+    rows: pa.Array
+
 
 def pushed_kinds(spark: SparkSession) -> frozenset[Kind]:
     """Return the kinds of columns by which this session's Parquet reader skips row groups."""
@@ -83,6 +109,11 @@ def pushed_kinds(spark: SparkSession) -> frozenset[Kind]:
         return frozenset()
     off = {kind for kind, switch in _SWITCHES.items() if spark.conf.get(switch, "true") == "false"}
     return _KINDS - off
+
+
+def skips_pages(spark: SparkSession) -> bool:
+    """Tell whether this session's Parquet reader skips pages by their indexes."""
+    return _is_on(spark, _PUSHDOWN) and _is_on(spark, _BY_PAGES)
 
 
 def pushdown_notes(spark: SparkSession) -> list[str]:
@@ -133,32 +164,74 @@ def unread_blocks(
     columns = metadata.column("columns").combine_chunks()
     rows = metadata.column("row_count").combine_chunks()
     for conjunct in ranges:
-        alternatives = conjunct.ranges if isinstance(conjunct, PushedUnion) else (conjunct,)
-        name, type_ = conjunct.column, alternatives[0].type
+        name, type_ = conjunct.column, conjunct.type
         if name not in compared or type_.kind not in kinds:
             continue
         if not stored.get(name) == types.get(name) == type_:
             continue
         column = columns.field(columns.type.get_field_index(name))
-        outside = [_is_outside(range_, column, rows) for range_ in alternatives]
-        unread |= np.logical_and.reduce(outside)  # (3)
+        stated = StatedBounds(
+            min=column.field("min"),
+            max=column.field("max"),
+            null_counts=column.field("null_count"),
+            rows=rows,
+        )
+        unread |= is_outside(conjunct, stated)  # (3)
     return unread
 
 
-def pushed_ranges(predicate: Expression) -> Iterator[PushedRange]:
-    """Yield the parts of a scan's own filter that Spark pushes as a range of one column.
+def pushed_ranges(
+    predicate: Expression, *, in_list_max: int = IN_LIST_MAX
+) -> Iterator[PushedRange | PushedUnion]:
+    """Yield the parts of a scan's own filter that Spark pushes as ranges of one column.
 
     Timestamps are left out, because a comparison is not pushed if its constant has microseconds. Comparisons
-    with zero or NaN, and comparisons that NaN satisfies, are never pushed.
+    with zero or NaN, and comparisons that NaN satisfies, are never pushed. Of a list that is longer than
+    `in_list_max`, Spark pushes the least and the greatest member.
     """
     for part in predicate.operands if isinstance(predicate, And) else (predicate,):
-        match part:
-            case Not(IsNull(Column(name, type_))):
-                yield PushedRange(column=name, type=type_)
-            case Compare(operator, Column() as column, Literal() as literal):
-                yield from _comparison_ranges(operator, column, literal)
-            case Compare(operator, Literal() as literal, Column() as column):
-                yield from _comparison_ranges(_MIRRORED.get(operator, operator), column, literal)
+        if isinstance(part, Not) and isinstance(part.operand, IsNull):
+            column = part.operand.operand
+            if isinstance(column, Column):
+                yield PushedRange(column=column.name, type=column.type)
+            continue
+        ranges = _ranges_of(part, in_list_max)
+        if ranges is not None:
+            yield ranges[0] if len(ranges) == 1 else PushedUnion(ranges)
+
+
+def in_list_max(spark: SparkSession) -> int:
+    """Return the length of the longest IN list that this session pushes member by member."""
+    return int(spark.conf.get("spark.sql.parquet.pushdown.inFilterThreshold", str(IN_LIST_MAX)))
+
+
+def _ranges_of(part: Expression, in_list_max: int) -> tuple[PushedRange, ...] | None:
+    """Return the ranges of one column, joined by OR, that Spark pushes for a condition; None for others."""
+    match part:
+        case Compare(operator, Column() as column, Literal() as literal):
+            return _comparison_ranges(operator, column, literal)
+        case Compare(operator, Literal() as literal, Column() as column):
+            return _comparison_ranges(_MIRRORED.get(operator, operator), column, literal)
+        case In(Column() as column, members):
+            equalities = [
+                _comparison_ranges(Comparison.EQUAL, column, member) if isinstance(member, Literal) else None
+                for member in members
+            ]
+            return _union(equalities) if len(members) <= in_list_max else None
+        case Or(operands):
+            return _union([_ranges_of(operand, in_list_max) for operand in operands])
+    return None
+
+
+def _union(alternatives: Sequence[tuple[PushedRange, ...] | None]) -> tuple[PushedRange, ...] | None:
+    """Return the ranges of all alternatives; None if one has none, or if they are not of one column."""
+    ranges: list[PushedRange] = []
+    for alternative in alternatives:
+        if alternative is None:
+            return None
+        ranges += alternative
+    is_one_column = len({(range_.column, range_.type) for range_ in ranges}) == 1
+    return tuple(ranges) if is_one_column else None
 
 
 def union_of_filter(added: RangeFilter) -> PushedUnion:
@@ -187,40 +260,46 @@ def union_of_filter(added: RangeFilter) -> PushedUnion:
     )
 
 
-def _comparison_ranges(operator: Comparison, column: Column, literal: Literal) -> Iterator[PushedRange]:
+def _comparison_ranges(
+    operator: Comparison, column: Column, literal: Literal
+) -> tuple[PushedRange, ...] | None:
     value = literal.value
     if value is None or column.type != literal.type or column.type.kind is Kind.TIMESTAMP:
-        return
+        return None
     if column.type.floating and (operator not in _PUSHED_ON_FLOATS or value == 0 or value != value):
-        return
+        return None
     below = operator in (Comparison.LESS, Comparison.AT_MOST)
     above = operator in (Comparison.GREATER, Comparison.AT_LEAST)
-    yield PushedRange(
-        column=column.name,
-        type=column.type,
-        lower=None if below else value,
-        upper=None if above else value,
-        lower_strict=operator is Comparison.GREATER,
-        upper_strict=operator is Comparison.LESS,
+    return (
+        PushedRange(
+            column=column.name,
+            type=column.type,
+            lower=None if below else value,
+            upper=None if above else value,
+            lower_strict=operator is Comparison.GREATER,
+            upper_strict=operator is Comparison.LESS,
+        ),
     )
 
 
-def _is_outside(range_: PushedRange, column: pa.StructArray, rows: pa.Array) -> np.ndarray:
-    """Mark the blocks of which the reader can tell that no row is in the range; shape (blocks,)."""
-    null_count = column.field("null_count")
-    minimum, maximum = ordered_bounds(column.field("min")), ordered_bounds(column.field("max"))
-    outside = pa.repeat(False, len(rows))
-    if range_.lower is not None:
-        below = pc.less_equal if range_.lower_strict else pc.less
-        outside = pc.or_(outside, pc.fill_null(below(maximum, pa.scalar(range_.lower, maximum.type)), False))
-    if range_.upper is not None:
-        above = pc.greater_equal if range_.upper_strict else pc.greater
-        outside = pc.or_(outside, pc.fill_null(above(minimum, pa.scalar(range_.upper, minimum.type)), False))
+def is_outside(pushed: PushedRange | PushedUnion, stated: StatedBounds) -> np.ndarray:
+    """Mark the row groups or pages of which the reader can tell that no row passes; shape (blocks,)."""
+    if isinstance(pushed, PushedUnion):
+        union: np.ndarray = np.logical_and.reduce([is_outside(part, stated) for part in pushed.ranges])
+        return union
+    minimum, maximum = ordered_bounds(stated.min), ordered_bounds(stated.max)
+    outside = pa.repeat(False, len(stated.rows))
+    if pushed.lower is not None:
+        below = pc.less_equal if pushed.lower_strict else pc.less
+        outside = pc.or_(outside, pc.fill_null(below(maximum, pa.scalar(pushed.lower, maximum.type)), False))
+    if pushed.upper is not None:
+        above = pc.greater_equal if pushed.upper_strict else pc.greater
+        outside = pc.or_(outside, pc.fill_null(above(minimum, pa.scalar(pushed.upper, minimum.type)), False))
     # The reader uses no bound that stands alone.
     outside = pc.and_(outside, pc.and_(pc.is_valid(minimum), pc.is_valid(maximum)))
-    if range_.null_passes:
-        outside = pc.and_(outside, pc.fill_null(pc.equal(null_count, 0), False))  # (2)
+    if pushed.null_passes:
+        outside = pc.and_(outside, pc.fill_null(pc.equal(stated.null_counts, 0), False))  # (2)
     else:
-        outside = pc.or_(outside, pc.fill_null(pc.equal(null_count, rows), False))  # (1)
-    mask: np.ndarray = pc.and_(outside, pc.greater(rows, 0)).to_numpy(zero_copy_only=False)
+        outside = pc.or_(outside, pc.fill_null(pc.equal(stated.null_counts, stated.rows), False))  # (1)
+    mask: np.ndarray = pc.and_(outside, pc.greater(stated.rows, 0)).to_numpy(zero_copy_only=False)
     return mask

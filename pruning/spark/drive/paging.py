@@ -1,0 +1,121 @@
+"""Row groups of a scan set as runs of pages, so that every technique looks inside them."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pruning.metadata.pages.kept_rows import KeptRows
+from pruning.metadata.pages.page_reading import GroupPages, read_pages
+from pruning.metadata.pages.row_ranges import RowRanges
+from pruning.metadata.pages.run_blocks import run_blocks
+from pruning.metadata.table.comparable import with_comparable
+from pruning.metadata.table.structs import whole
+
+# Writers begin a page after at most about so many rows, so that smaller row groups have no page to skip.
+PAGE_ROWS = 20_000
+_NO_PAGES: GroupPages = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Paging:
+    """The row groups whose runs of pages are the blocks of a scan set.
+
+    Attributes:
+        row_groups: The block metadata of the row groups.
+        pages: The believed pages of each row group, by column; empty where none were read.
+        groups: The row group of each block; shape (blocks,).
+        starts, ends: The rows of each block, inside its row group; shape (blocks,).
+    """
+
+    row_groups: pa.Table
+    pages: Sequence[GroupPages]
+    groups: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+
+    def group_mask(self, blocks: np.ndarray) -> np.ndarray:
+        """Mark the row groups with some block of a mask of shape (blocks,); shape (row groups,)."""
+        mask: np.ndarray = np.zeros(len(self.pages), bool)
+        mask[self.groups[blocks]] = True
+        return mask
+
+    def rows_of(self, group: int, blocks: np.ndarray) -> RowRanges:
+        """Return the rows of a row group in the blocks of a mask of shape (blocks,)."""
+        chosen = blocks & (self.groups == group)
+        return RowRanges.of(zip(self.starts[chosen].tolist(), self.ends[chosen].tolist(), strict=True))
+
+    def with_pages_of(self, groups: np.ndarray, columns: Collection[str]) -> "Paging":
+        """Return the same blocks, with the pages of more columns of some row groups.
+
+        Args:
+            groups: True for the row groups whose pages are read; shape (row groups,).
+            columns: The columns, by their names in block metadata.
+        Raises:
+            InputError: a file cannot be read or is damaged.
+        """
+        places = np.flatnonzero(groups)
+        chosen = self.row_groups.take(pa.array(places)).combine_chunks()
+        pages = list(self.pages)
+        for place, more in zip(places.tolist(), read_pages(chosen, columns), strict=True):
+            pages[place] = {**more, **pages[place]}
+        return replace(self, pages=pages)
+
+
+def cut_at_pages(
+    row_groups: pa.Table, groups: np.ndarray, columns: Collection[str]
+) -> tuple[pa.Table, Paging] | None:
+    """Return block metadata in which some row groups are cut where a page of a column begins.
+
+    The bytes of a run are its share of those of its row group, by its rows.
+
+    Args:
+        row_groups: The block metadata of row groups.
+        groups: True for the row groups that may be cut; shape (row groups,).
+        columns: The columns whose pages are read, by their names in block metadata.
+    Returns:
+        The blocks in the order of their rows, and what they are of which row group; None if no row group has
+        page indexes of these columns that are believed.
+    Raises:
+        InputError: a file cannot be read or is damaged.
+    """
+    places = np.flatnonzero(groups)
+    pages_read = read_pages(row_groups.take(pa.array(places)).combine_chunks(), columns)
+    has_pages = np.array([bool(pages) for pages in pages_read], bool)
+    if not has_pages.any():
+        return None
+    pages = [_NO_PAGES] * len(row_groups)
+    for place, of_group in zip(places.tolist(), pages_read, strict=True):
+        pages[place] = of_group
+    cut, others = places[has_pages], np.setdiff1d(np.arange(len(row_groups)), places[has_pages])
+    chosen = row_groups.take(pa.array(cut)).combine_chunks()
+    runs = run_blocks(KeptRows.all_of(chosen), [pages[place] for place in cut.tolist()])
+    rows: np.ndarray = whole(row_groups.column("row_count")).to_numpy()
+    groups_of_blocks = np.concatenate([others, cut[runs.groups]])
+    starts = np.concatenate([np.zeros(len(others), np.int64), runs.starts])
+    ends = np.concatenate([rows[others], runs.ends])
+    order = np.lexsort((starts, groups_of_blocks))
+    paging = Paging(
+        row_groups=row_groups,
+        pages=pages,
+        groups=groups_of_blocks[order],
+        starts=starts[order],
+        ends=ends[order],
+    )
+    blocks = pa.concat_tables([row_groups.take(pa.array(others)), runs.blocks]).take(pa.array(order))
+    return _with_shared_bytes(blocks.combine_chunks(), paging, rows), paging
+
+
+def _with_shared_bytes(blocks: pa.Table, paging: Paging, rows: np.ndarray) -> pa.Table:
+    """Return the blocks, each with the share of its row group's bytes; the reader compares none of them."""
+    place = blocks.schema.get_field_index("byte_count")
+    counts = whole(paging.row_groups.column("byte_count"))
+    sizes = counts.fill_null(0).to_numpy()[paging.groups]
+    row_counts, group_rows = paging.ends - paging.starts, np.maximum(rows[paging.groups], 1)
+    shares = pa.array((sizes * (row_counts / group_rows)).astype(np.int64))
+    is_known = counts.is_valid().take(pa.array(paging.groups))
+    lanes = pc.if_else(is_known, shares, pa.scalar(None, pa.int64()))
+    blocks = blocks.set_column(place, blocks.schema.field(place), lanes)
+    return with_comparable(blocks, ())
