@@ -1,6 +1,7 @@
 """Measure how much of what is provable the rules prove, against the optimum on a committed set.
 
-    python bench/tightness.py [--text-and-time] [--every N] [--sample N | --all] [--gaps FILE] [--spark]
+    python bench/tightness.py [--text-and-time] [--pages] [--every N] [--sample N | --all] [--gaps FILE]
+        [--spark]
 
 Each `--sample`-th pair of a predicate and a block is put to both. A pair is *skippable* where the
 optimum shows that no row within the bounds matches, *skipped* where the rules say NONE; ALL likewise.
@@ -9,6 +10,9 @@ that the optimum contradicts is printed as WRONG, and the command fails.
 
 Of text and time (`--text-and-time`) the optimum looks for witnesses: what it calls skippable is so as
 far as no row was found, so that the tightness shown is a lower bound of the true one.
+
+With `--pages`, each table is written as one row group of many pages, which do not align; a block is a run of
+rows between neighbouring edges of pages, and the optimum is of what the pages state.
 
 With `--spark`, all verdicts are compared with Spark that skips nothing as well, and timed.
 """
@@ -42,7 +46,8 @@ from pruning.verdicts.classification import classify_blocks, compile_predicate
 from skipproof.sessions import spark_session
 from strategies.base.metadata import BlockFacts, to_metadata
 from strategies.base.tables import Table
-from strategies.predicates.committed import PATH, TEXT_AND_TIME_PATH, read
+from strategies.predicates.committed import PATH, TEXT_AND_TIME_PATH, TableCases, read
+from strategies.predicates.committed_pages import CutTable, cut_table
 from strategies.predicates.families import (
     MULTI_COLUMN,
     OVERALL,
@@ -145,7 +150,8 @@ def main() -> None:
     console = Console(width=120)
     path: Path = TEXT_AND_TIME_PATH if arguments.text_and_time else arguments.set
     judging = witness_judge if arguments.text_and_time else partial(exact_judge, timeout_ms=arguments.timeout)
-    report = measure(path, judging, every=arguments.every, sample=arguments.sample)
+    cut = cut_case if arguments.pages else whole_case
+    report = measure(path, judging, cut, every=arguments.every, sample=arguments.sample)
     console.print(_grid(report))
     text = "\n".join(_gap_lines(report, arguments.shown))
     if arguments.gaps is None:
@@ -184,21 +190,33 @@ def witness_judge(predicate: Expression, zone: str) -> AnyJudge:
     return WitnessJudge(predicate, zone)
 
 
-def measure(path: Path, judging: Judging, *, every: int, sample: int) -> Report:
+def whole_case(case: TableCases) -> CutTable:
+    """Return the table of a case with its own blocks."""
+    return CutTable(case.table, case.facts, to_metadata(case.table, case.facts))
+
+
+def cut_case(case: TableCases) -> CutTable:
+    """Return the table of a case by runs of pages."""
+    return cut_table(case.table)
+
+
+def measure(
+    path: Path, judging: Judging, cut: Callable[[TableCases], CutTable], *, every: int, sample: int
+) -> Report:
     """Compare the rules with the optimum on each `sample`-th pair of each `every`-th table."""
     report = Report()
     ordinal = 0
-    cases = list(read(path, every=every))
+    cases = [case for case in read(path, every=every) if case.table.rows]
     for case in track(cases, description="tables", disable=not sys.stderr.isatty()):
-        facts = case.facts
-        metadata = to_metadata(case.table, facts)
+        blocks = cut(case)
+        facts, metadata = blocks.facts, blocks.metadata
         for predicate in case.predicates:
             verdicts = classify_blocks(compile_predicate(predicate), metadata).to_pylist()
             judge, seen = judging(predicate, case.zone), dict[str, Optimum]()
             for block, verdict in enumerate(verdicts):
                 ordinal += 1
                 if ordinal % sample == 0:
-                    hints = map(case.table.as_mapping, case.table.blocks[block])
+                    hints = map(case.table.as_mapping, blocks.table.blocks[block])
                     known = known_of(case.table, facts[block], predicate)
                     pair = _pair(known, Match(verdict), judge, seen, hints)
                     report.add(pair)
@@ -348,6 +366,7 @@ def _describe_pair(pair: Pair) -> str:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--text-and-time", action="store_true", help="the set of text and time")
+    parser.add_argument("--pages", action="store_true", help="tables of one row group, by runs of pages")
     parser.add_argument("--set", type=Path, default=PATH, help="the set (default %(default)s)")
     parser.add_argument("--every", type=int, default=1, help="take each N-th table (default %(default)s)")
     parser.add_argument("--sample", type=int, default=24, help="take each N-th pair (default %(default)s)")
