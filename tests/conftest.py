@@ -29,7 +29,7 @@ settings.register_profile(
     "fast",
     derandomize=True,
     deadline=None,
-    max_examples=50,
+    max_examples=30,
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

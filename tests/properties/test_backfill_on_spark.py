@@ -144,7 +144,7 @@ def agrees(facts: dict[str, list[Any]], row: int, part: str, right: dict[str, An
     return value is None or bool(value > true_value)
 
 
-@examples(0.04)
+@examples(0.07)
 @given(st.data())
 def test_what_is_measured_is_what_spark_computes(spark: Any, data: st.DataObject) -> None:
     """MEASURED-1. For values of every type, in files of both calendars, with and without dictionaries."""

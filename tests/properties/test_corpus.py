@@ -325,7 +325,7 @@ def test_the_check_of_verdicts_sees_a_lie(spark: Any) -> None:
                 _check(lying, [predicate for predicate, _ in _at_bounds(lying)])
 
 
-@examples(0.04)
+@examples(0.07)
 @given(data=st.data())
 def test_verdicts_on_foreign_files_agree_with_counts_of_all_rows(
     foreign: Foreign, data: st.DataObject
