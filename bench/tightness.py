@@ -47,7 +47,6 @@ from skipproof.sessions import spark_session
 from strategies.base.metadata import BlockFacts, to_metadata
 from strategies.base.tables import Table
 from strategies.predicates.committed import PATH, TEXT_AND_TIME_PATH, TableCases, read
-from strategies.predicates.committed_pages import CutTable, cut_table
 from strategies.predicates.families import (
     MULTI_COLUMN,
     OVERALL,
@@ -57,6 +56,7 @@ from strategies.predicates.families import (
     families,
     shape,
 )
+from tools.cut_tables import CutTable, cut_table
 
 GAPS_SHOWN = 60
 

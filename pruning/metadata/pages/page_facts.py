@@ -1,6 +1,6 @@
 """The facts of page indexes as files have them: read with few requests, before any is judged."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,28 +44,46 @@ class PageFacts:
     offset_index: OffsetIndexFacts | None
 
 
-def read_page_facts(handle: Any, chunks: Collection[Chunk]) -> list[PageFacts]:
-    """Return the indexes of chunks of an open file, which are read with as few requests as `GAP_MAX` allows.
+# Reads so many bytes of the files at these places, or fewer at the end of a file.
+RangeReader = Callable[[Sequence[tuple[str, ByteRange]]], Sequence[bytes]]
 
-    Raises:
-        OSError, pa.ArrowException: the file cannot be read.
+
+def read_page_facts(
+    chunks_of_files: Mapping[str, Sequence[Chunk]], read: RangeReader
+) -> dict[str, list[PageFacts]]:
+    """Return the indexes of chunks of each file, which are read with as few requests as `GAP_MAX` allows.
+
+    Args:
+        chunks_of_files: The chunks, by their files.
+        read: Reads the files.
     """
-    size = handle.size()
-    wanted = {index for chunk in chunks for index in chunk.indexes}
-    possible = [index for index in wanted if index.size <= INDEX_BYTES_MAX and index.end <= size]
-    raw: dict[ByteRange, bytes] = {}
-    for read in coalesce(possible):
-        data = handle.read_at(read.size, read.offset)
-        for index in possible:
-            if read.offset <= index.offset and index.end <= read.end:
-                raw[index] = data[index.offset - read.offset : index.end - read.offset]
-    return [
-        PageFacts(
-            None if chunk.column_index is None else column_index_facts(raw.get(chunk.column_index, b"")),
-            None if chunk.offset_index is None else offset_index_facts(raw.get(chunk.offset_index, b"")),
-        )
-        for chunk in chunks
-    ]
+    wanted = {file: _index_places(chunks) for file, chunks in chunks_of_files.items()}
+    requests = [(file, range_) for file, places in wanted.items() for range_ in coalesce(places)]
+    raw: dict[tuple[str, ByteRange], bytes] = {}
+    for (file, request), data in zip(requests, read(requests), strict=True):
+        for index in wanted[file]:
+            if request.offset <= index.offset and index.end <= request.end:
+                raw[file, index] = data[index.offset - request.offset : index.end - request.offset]
+    return {
+        file: [
+            PageFacts(
+                None
+                if (place := chunk.column_index) is None
+                else column_index_facts(raw.get((file, place), b"")),
+                None
+                if (place := chunk.offset_index) is None
+                else offset_index_facts(raw.get((file, place), b"")),
+            )
+            for chunk in chunks
+        ]
+        for file, chunks in chunks_of_files.items()
+    }
+
+
+def _index_places(chunks: Iterable[Chunk]) -> list[ByteRange]:
+    """Return the places of the indexes of chunks, each once; one that no file can have is left out."""
+    places = {index for chunk in chunks for index in chunk.indexes}
+    return sorted(place for place in places if place.offset >= 0 and 0 <= place.size <= INDEX_BYTES_MAX)
 
 
 def coalesce(ranges: Iterable[ByteRange]) -> list[ByteRange]:

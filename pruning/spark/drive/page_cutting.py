@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from pruning.errors import InputError
 from pruning.expressions.names import top_column
-from pruning.metadata.files.locations import is_on_local_disk
+from pruning.metadata.pages.page_reading import PageFiles
 from pruning.metadata.table.schema import column_types, is_nested
 from pruning.metadata.table.structs import field_of, has_field, whole
 from pruning.rules.sets.truths import Match
@@ -53,6 +53,7 @@ def cut_scan_set(
     scan_set: ScanSet,
     columns: Collection[str],
     verdicts_of: Callable[[pa.Table], np.ndarray],
+    source: PageFiles,
     *,
     keys: Collection[str],
 ) -> ScanSet:
@@ -64,6 +65,7 @@ def cut_scan_set(
         scan_set: The row groups, of which none is excluded yet.
         columns: The columns whose page indexes are read.
         verdicts_of: Returns the verdict of the scan's own filter on each block.
+        source: Reads the page indexes.
         keys: The top-level columns that keys of joins, groups and orders are made of; they may exclude rows
             that pass the filter.
     Raises:
@@ -71,7 +73,7 @@ def cut_scan_set(
     """
     verdicts = scan_set.verdicts
     is_open = (verdicts == Match.SOME) | ((verdicts == Match.ALL) & bool(keys))
-    groups = is_open & (scan_set.row_counts > paging.PAGE_ROWS) & _are_on_local_disk(scan_set.metadata)
+    groups = is_open & (scan_set.row_counts > paging.PAGE_ROWS)
     if not columns or not groups.any():
         return scan_set
     if groups.sum() > GROUPS_MAX:
@@ -81,10 +83,10 @@ def cut_scan_set(
     sample[places[:: max(1, min(SAMPLED_EVERY, len(places) // SAMPLED_MIN))]] = True
     try:
         if (sample != groups).any() and not _is_promising(
-            scan_set.metadata, sample, columns, verdicts_of, keys
+            scan_set.metadata, sample, columns, verdicts_of, source, keys
         ):
             return scan_set
-        cut = paging.cut_at_pages(scan_set.metadata, groups, columns)
+        cut = paging.cut_at_pages(scan_set.metadata, groups, columns, source)
     except InputError as error:
         raise PagesUnread(str(error)) from error
     if cut is None:
@@ -100,19 +102,12 @@ def cut_scan_set(
     )
 
 
-def _are_on_local_disk(row_groups: pa.Table) -> np.ndarray:
-    """Mark row groups of local files; page indexes of others would have to be read by the session."""
-    files = row_groups.column("file").combine_chunks().dictionary_encode()
-    is_local = np.array([is_on_local_disk(file) for file in files.dictionary.to_pylist()], bool)
-    mask: np.ndarray = is_local[files.indices.to_numpy()] if len(is_local) else np.zeros(0, bool)
-    return mask
-
-
 def _is_promising(
     row_groups: pa.Table,
     sample: np.ndarray,
     columns: Collection[str],
     verdicts_of: Callable[[pa.Table], np.ndarray],
+    source: PageFiles,
     keys: Collection[str],
 ) -> bool:
     """Tell whether the pages of some row groups exclude rows, or lie apart in a key, which then may.
@@ -121,11 +116,10 @@ def _is_promising(
         row_groups: The block metadata of all row groups.
         sample: True for those that are looked at; shape (row groups,).
         columns: As for `cut_scan_set`.
-        verdicts_of: Likewise.
-        keys: Likewise.
+        verdicts_of, source, keys: Likewise.
     """
     chosen = row_groups.filter(pa.array(sample)).combine_chunks()
-    cut = paging.cut_at_pages(chosen, np.ones(len(chosen), bool), columns)
+    cut = paging.cut_at_pages(chosen, np.ones(len(chosen), bool), columns, source)
     if cut is None:
         return False
     blocks, pages = cut

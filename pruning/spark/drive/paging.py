@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pruning.metadata.pages.kept_rows import KeptRows
-from pruning.metadata.pages.page_reading import GroupPages, read_pages
+from pruning.metadata.pages.page_reading import GroupPages, PageFiles, read_pages
 from pruning.metadata.pages.row_ranges import RowRanges
 from pruning.metadata.pages.run_blocks import run_blocks
 from pruning.metadata.table.comparable import with_comparable
@@ -28,6 +28,7 @@ class Paging:
         pages: The believed pages of each row group, by column; empty where none were read.
         groups: The row group of each block; shape (blocks,).
         starts, ends: The rows of each block, inside its row group; shape (blocks,).
+        source: Reads more pages.
     """
 
     row_groups: pa.Table
@@ -35,6 +36,7 @@ class Paging:
     groups: np.ndarray
     starts: np.ndarray
     ends: np.ndarray
+    source: PageFiles
 
     def group_mask(self, blocks: np.ndarray) -> np.ndarray:
         """Mark the row groups with some block of a mask of shape (blocks,); shape (row groups,)."""
@@ -59,13 +61,13 @@ class Paging:
         places = np.flatnonzero(groups)
         chosen = self.row_groups.take(pa.array(places)).combine_chunks()
         pages = list(self.pages)
-        for place, more in zip(places.tolist(), read_pages(chosen, columns), strict=True):
+        for place, more in zip(places.tolist(), read_pages(chosen, columns, self.source), strict=True):
             pages[place] = {**more, **pages[place]}
         return replace(self, pages=pages)
 
 
 def cut_at_pages(
-    row_groups: pa.Table, groups: np.ndarray, columns: Collection[str]
+    row_groups: pa.Table, groups: np.ndarray, columns: Collection[str], source: PageFiles
 ) -> tuple[pa.Table, Paging] | None:
     """Return block metadata in which some row groups are cut where a page of a column begins.
 
@@ -75,6 +77,7 @@ def cut_at_pages(
         row_groups: The block metadata of row groups.
         groups: True for the row groups that may be cut; shape (row groups,).
         columns: The columns whose pages are read, by their names in block metadata.
+        source: Reads the page indexes.
     Returns:
         The blocks in the order of their rows, and what they are of which row group; None if no row group has
         page indexes of these columns that are believed.
@@ -82,7 +85,7 @@ def cut_at_pages(
         InputError: a file cannot be read or is damaged.
     """
     places = np.flatnonzero(groups)
-    pages_read = read_pages(row_groups.take(pa.array(places)).combine_chunks(), columns)
+    pages_read = read_pages(row_groups.take(pa.array(places)).combine_chunks(), columns, source)
     has_pages = np.array([bool(pages) for pages in pages_read], bool)
     if not has_pages.any():
         return None
@@ -103,6 +106,7 @@ def cut_at_pages(
         groups=groups_of_blocks[order],
         starts=starts[order],
         ends=ends[order],
+        source=source,
     )
     blocks = pa.concat_tables([row_groups.take(pa.array(others)), runs.blocks]).take(pa.array(order))
     return _with_shared_bytes(blocks.combine_chunks(), paging, rows), paging

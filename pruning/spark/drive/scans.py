@@ -45,6 +45,7 @@ from pruning.spark.drive.scan_sets import ScanSet
 from pruning.spark.drive.stored_scans import NOTHING_LEFT_OUT, LeftOut
 from pruning.spark.drive.unread import skips_pages
 from pruning.spark.jvm.gateway import Java
+from pruning.spark.lake.hadoop_pages import page_files
 from pruning.spark.lake.matching import matching_columns
 from pruning.spark.lake.nested import leaf_types
 from pruning.spark.lake.tables import without_rows
@@ -117,10 +118,7 @@ class TableScan:
         return listed_bytes(self.table)
 
     def read_scan_set(self) -> ScanSet:
-        """Return the row groups that are still to be read. The first call reads the footers.
-
-        The first call also classifies the row groups by the scan's own filter.
-        """
+        """Return the blocks that are still to be read; the first call reads footers, and classifies them."""
         if self.scan_set is None:
             predicate = self.own_filter.predicate
             needed = columns_needed(predicate, self.keys, self.columns_read)
@@ -145,8 +143,9 @@ class TableScan:
         in_files = self.table.data_columns.keys() - self.table.partition_columns.keys()
         named = leaf_names(self.own_filter.predicate)
         columns = paged_columns(scan_set.metadata, in_files, named, self.keys)
+        source = page_files(self.spark, self.table.files, self._stamps())
         try:
-            return cut_scan_set(scan_set, columns, self._verdicts, keys=self.keys)
+            return cut_scan_set(scan_set, columns, self._verdicts, source, keys=self.keys)
         except PagesUnread as reason:
             self.notes.append(f"pages were not looked at: {reason}")
             return scan_set
@@ -274,9 +273,8 @@ class TableScan:
                     blocks=self.scan_set.removed_groups,
                 )
             )
-        self.notes.append(
-            f"{more_count:,} files more are read for other parts of the query that share this scan"
-        )
+        note = f"{more_count:,} files more are read for other parts of the query that share this scan"
+        self.notes.append(note)
 
     def reset(self, note: str) -> None:
         """Read all files again, as if no technique had excluded anything, and note why."""

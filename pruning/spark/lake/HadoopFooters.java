@@ -91,18 +91,49 @@ public final class HadoopFooters {
             throws Exception {
         final String[] names = joined.split(SEPARATOR);
         final String[] lengths = sizes.split(SEPARATOR);
-        final byte[][] ends = new byte[names.length][];
-        final boolean[] failed = new boolean[names.length];
+        return answers(names.length, threads, new Piece() {
+            public byte[] read(int i) throws Exception {
+                return end(configuration, new Path(names[i]), Long.parseLong(lengths[i]));
+            }
+        });
+    }
+
+    /**
+     * Return, for each path, offset and size, so many bytes of the file, or fewer at its end.
+     *
+     * The answers are framed as those of footers are.
+     */
+    public byte[] ranges(final Configuration configuration, String joined, String offsets, String sizes, int threads)
+            throws Exception {
+        final String[] names = joined.split(SEPARATOR);
+        final String[] starts = offsets.split(SEPARATOR);
+        final String[] lengths = sizes.split(SEPARATOR);
+        return answers(names.length, threads, new Piece() {
+            public byte[] read(int i) throws Exception {
+                return range(
+                    configuration, new Path(names[i]), Long.parseLong(starts[i]), Integer.parseInt(lengths[i]));
+            }
+        });
+    }
+
+    /** Part of a file, by its place in a list. */
+    private interface Piece {
+        byte[] read(int i) throws Exception;
+    }
+
+    private static byte[] answers(int count, int threads, final Piece piece) throws Exception {
+        final byte[][] bodies = new byte[count][];
+        final boolean[] failed = new boolean[count];
         List tasks = new ArrayList();
-        for (int place = 0; place < names.length; place++) {
+        for (int place = 0; place < count; place++) {
             final int i = place;
             tasks.add(new Callable() {
                 public Object call() throws IOException {
                     try {
-                        ends[i] = end(configuration, new Path(names[i]), Long.parseLong(lengths[i]));
+                        bodies[i] = piece.read(i);
                     } catch (Exception error) {
                         failed[i] = true;
-                        ends[i] = sentence(error).getBytes("UTF-8");
+                        bodies[i] = sentence(error).getBytes("UTF-8");
                     }
                     return null;
                 }
@@ -111,10 +142,10 @@ public final class HadoopFooters {
         run(tasks, threads);
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         DataOutputStream out = new DataOutputStream(bytes);
-        for (int i = 0; i < ends.length; i++) {
+        for (int i = 0; i < bodies.length; i++) {
             out.writeByte(failed[i] ? 1 : 0);
-            out.writeInt(ends[i].length);
-            out.write(ends[i]);
+            out.writeInt(bodies[i].length);
+            out.write(bodies[i]);
         }
         out.flush();
         return bytes.toByteArray();
@@ -247,6 +278,24 @@ public final class HadoopFooters {
             byte[] end = new byte[(int) wanted];
             System.arraycopy(tail, tail.length - end.length, end, 0, end.length);
             return end;
+        } finally {
+            in.close();
+        }
+    }
+
+    private static byte[] range(Configuration configuration, Path path, long offset, int size) throws Exception {
+        FSDataInputStream in = path.getFileSystem(configuration).open(path);
+        try {
+            byte[] bytes = new byte[size];
+            int count = 0;
+            while (count < size) {
+                int read = in.read(offset + count, bytes, count, size - count);
+                if (read < 0) {
+                    break;
+                }
+                count += read;
+            }
+            return Arrays.copyOf(bytes, count);
         } finally {
             in.close();
         }

@@ -7,7 +7,7 @@ in one call, by the class `HadoopFooters`, which `pruning.spark.jvm.compiling` c
 
 import struct
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
@@ -257,6 +257,38 @@ class HadoopFiles:
         failures: dict[str, str] = {}
         outcome = shards_of_footers(self._footers(listed_files, failures))
         return replace(outcome, failures=outcome.failures | failures)
+
+    def footers(self, sizes: Mapping[str, int]) -> list[bytes]:
+        """Return the bytes of the footer of each file.
+
+        Args:
+            sizes: The size of each file in bytes, by the file.
+        Raises:
+            InputError: a file cannot be read, is encrypted, or is no Parquet file.
+        """
+        failures: dict[str, str] = {}
+        listed_files = [_listed_file(file, Stamp(size, 0)) for file, size in sizes.items()]
+        footers = [footer for _, footer in self._footers(listed_files, failures)]
+        if failures:
+            raise InputError(next(iter(failures.values())))
+        return footers
+
+    def ranges(self, places: Sequence[tuple[str, int, int]]) -> list[bytes | str]:
+        """Return bytes of files by offsets and sizes, fewer at the end of a file, or why there are none."""
+        if not places:
+            return []
+        files, offsets, sizes = zip(*places, strict=True)
+        try:
+            answer: bytes = _java_side(self.spark).ranges(
+                self._configuration(),
+                _join_paths(files),
+                _SEPARATOR.join(map(str, offsets)),
+                _SEPARATOR.join(map(str, sizes)),
+                _THREADS,
+            )
+        except (Py4JError, PySparkException) as error:
+            return [_cannot_ask(error)] * len(places)
+        return list(_answers(answer, len(places)))
 
     def _footers(
         self, listed_files: Sequence[ListedFile], failures: dict[str, str]

@@ -1,5 +1,6 @@
 """Runs of pages as blocks, and the rows that several techniques keep together."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -188,14 +189,10 @@ class _CountedFile:
         self.data = path.read_bytes()
         self.requests = 0
 
-    def size(self) -> int:
-        """Return the number of bytes."""
-        return len(self.data)
-
-    def read_at(self, size: int, offset: int) -> bytes:
-        """Return some bytes."""
-        self.requests += 1
-        return self.data[offset : offset + size]
+    def read(self, places: Sequence[tuple[str, ByteRange]]) -> list[bytes]:
+        """Return the bytes at some places."""
+        self.requests += len(places)
+        return [self.data[place.offset : place.end] for _, place in places]
 
 
 @pytest.mark.parametrize("mutant", [None, ONE_REQUEST_EACH])
@@ -207,7 +204,7 @@ def test_the_indexes_of_a_small_file_take_one_request(
         monkeypatch.setattr(*mutant)
     chunks = [chunk for group in read_footer(str(unaligned)).row_groups for chunk in group.chunks]
     file = _CountedFile(unaligned)
-    facts = page_facts.read_page_facts(file, chunks)
+    facts = page_facts.read_page_facts({"t": chunks}, file.read)["t"]
     assert all(fact.column_index is not None and fact.offset_index is not None for fact in facts)
     assert file.requests == (1 if mutant is None else 8)
 

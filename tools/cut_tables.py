@@ -1,4 +1,4 @@
-"""Tables of the committed sets as runs of pages: what is made known of them, and what their pages state."""
+"""Tables as runs of pages: what is made known of the runs, and what their pages state."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

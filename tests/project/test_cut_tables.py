@@ -6,7 +6,7 @@ import pytest
 
 from strategies.base.tables import is_nan
 from strategies.predicates.committed import read
-from strategies.predicates.committed_pages import CutTable, cut_table
+from tools.cut_tables import CutTable, cut_table
 
 
 @pytest.fixture(scope="module")
