@@ -14,6 +14,7 @@ from pruning.metadata.table.structs import make_typed_struct
 from pruning.spark.drive import page_cutting, paging
 from pruning.spark.drive.report import ScanReport
 from skipproof.metering import run_metered
+from tools.counting_stores import webhdfs_store
 
 ROWS = 6_000
 # A page has at least so many bytes of values: 125 longs, 250 integers, or 64 texts.
@@ -211,3 +212,33 @@ def test_bounds_that_are_too_narrow_lose_rows(
     monkeypatch.setattr(run_blocks, "_run_facts", narrowed)
     frame = spark.sql(QUERIES["a filter"][0])
     assert sorted(pruning.prune(frame).collect()) != sorted(frame.collect())
+
+
+def test_a_session_reads_the_page_indexes_of_files_that_are_not_local(spark: Any, tmp_path: Path) -> None:
+    """Beside the footers, which are read twice, the indexes of a file take one request."""
+    with webhdfs_store(tmp_path / "served") as store:
+        (tmp_path / "served" / "t").mkdir(parents=True)
+        for number in range(2):
+            table = pa.table({"d": pa.array(range(number * ROWS, (number + 1) * ROWS), pa.int64())})
+            pq.write_table(table, tmp_path / "served" / "t" / f"{number}.parquet", **PAGED)
+        frame = spark.read.parquet(store.uri("t")).where("IF(d % 2 = 0, d, d + 1) BETWEEN 5900 AND 6100")
+        store.take()
+        pruned = pruning.prune(frame)
+        opened = [request for request in store.take() if request.operation == "OPEN"]
+        scan = pruning.explain(pruned).scans[0]
+        assert sorted(row.d for row in pruned.collect()) == list(range(5899, 6101))
+    assert len(opened) == 3 * 2
+    assert scan.rows_read_max is not None
+    assert scan.rows_read_max < 0.05 * 2 * ROWS
+
+
+def test_a_file_that_is_gone_leaves_its_row_groups_whole(spark: Any, tmp_path: Path) -> None:
+    """What is known of its row groups may be kept, but its page index is not."""
+    table = pa.table({"d": pa.array(range(ROWS), pa.int64())})
+    pq.write_table(table, tmp_path / "t.parquet", **PAGED)
+    frame = spark.read.parquet(str(tmp_path)).where("IF(d % 2 = 0, d, d + 1) BETWEEN 3000 AND 3100")
+    assert pruning.explain(frame).scans[0].pages_total is not None
+    (tmp_path / "t.parquet").unlink()
+    scan = pruning.explain(frame).scans[0]
+    assert scan.pages_total is None
+    assert any("t.parquet" in note for note in scan.notes)
