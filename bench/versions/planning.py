@@ -1,11 +1,11 @@
 """Plan queries over one version of a table of very many files, some with deleted rows, and read what is left.
 
     python bench/versions/planning.py [--formats delta,iceberg,runtime] [--files N] [--rows N]
-        [--rounds N]
+        [--rounds N] [--jar PATH]
 
 The log of a table of Delta Lake, or the manifests of one of Iceberg, are generated: FILES files of ROWS rows
 each, of which `id` ascends over the files and `unit` takes turns; of the files only those exist that the
-queries need. As `runtime`, the table of Iceberg is read by Iceberg's own runtime, where that is installed.
+queries need. As `runtime`, the table of Iceberg is read by Iceberg's own runtime, whose jar is named.
 Three tables of each differ in their deletes alone: none, in each twentieth file, and in each second file; a
 file with deletes has lost each hundredth row. The first time of each figure is that of the first call, the
 second the median of ROUNDS more.
@@ -103,8 +103,11 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--formats", default="delta,iceberg")
+    parser.add_argument("--jar", type=Path, help="Iceberg's runtime for the installed Spark")
     options = parser.parse_args()
     settings = {"spark.master": "local[1]", "spark.driver.memory": "1g"}
+    if options.jar is not None:
+        settings["spark.driver.extraClassPath"] = str(options.jar)
     shown = Table("table", "query", *(f"{name} s" for name in TIMES), "ratio", "files")
     missed = []
     with tempfile.TemporaryDirectory() as warehouse:
