@@ -2,6 +2,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.Base64;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -35,11 +36,11 @@ public final class IcebergFacts {
     private static final long ABSENT = -1;
 
     /**
-     * Return the facts that Iceberg's metadata has of the files.
+     * Return the facts that Iceberg's metadata has of the files, in Base64.
      *
      * `pruning.metadata.iceberg.planned_files` reads them.
      */
-    public byte[] facts(List tasks, Table table, Snapshot snapshot, String joinedIds) throws IOException {
+    public String facts(List tasks, Table table, Snapshot snapshot, String joinedIds) throws IOException {
         int[] ids = numbers(joinedIds);
         int count = tasks.size();
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
@@ -74,7 +75,7 @@ public final class IcebergFacts {
         }
         writePartitions(out, tasks, table, ids);
         out.flush();
-        return bytes.toByteArray();
+        return Base64.getEncoder().encodeToString(bytes.toByteArray());
     }
 
     /** Return the number of the snapshot's data files; ABSENT where its manifests do not say. */

@@ -14,7 +14,7 @@ from pruning.metadata.iceberg.fields import IcebergField, fields_of_schema
 from pruning.metadata.iceberg.planned_files import PlannedFiles, read_facts
 from pruning.spark.iceberg.java_side import FACTS, JAVA_ERRORS, java_side, reason_of
 from pruning.spark.iceberg.leaves import staged_leaf
-from pruning.spark.jvm.gateway import Java, jvm
+from pruning.spark.jvm.gateway import Java, decode_answer, jvm
 from pruning.spark.lake.tables import Attribute, Unprunable
 
 
@@ -122,7 +122,7 @@ def plan_iceberg_table(
         ids = ",".join(str(column.id) for column in fields.values())
         java, snapshot = pinned.plan(conditions, outputs, ids), pinned.snapshot()
         facts = java_side(spark, FACTS, pinned).facts(java.tasks(), pinned.table(), snapshot, ids)
-        planned, filter_ = read_facts(facts), str(java.filterText())
+        planned, filter_ = read_facts(decode_answer(facts)), str(java.filterText())
         snapshot_id = None if snapshot is None else int(snapshot.snapshotId())
     except JAVA_ERRORS as error:
         raise Unprunable(f"Iceberg could not plan its files ({reason_of(error)})") from error

@@ -4,6 +4,7 @@ import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Base64;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -85,9 +86,10 @@ public final class HadoopFooters {
      * Return, for each path, the end of the file: its footer and the eight bytes after it.
      *
      * Of a file that does not end as Parquet does, the end is eight bytes long. An answer is a byte that is 0,
-     * a length and so many bytes; or a byte that is 1, a length and the UTF-8 of why there is none.
+     * a length and so many bytes; or a byte that is 1, a length and the UTF-8 of why there is none. All are
+     * returned in Base64, which the gateway decodes faster than bytes.
      */
-    public byte[] footers(final Configuration configuration, String joined, String sizes, int threads)
+    public String footers(final Configuration configuration, String joined, String sizes, int threads)
             throws Exception {
         final String[] names = joined.split(SEPARATOR);
         final String[] lengths = sizes.split(SEPARATOR);
@@ -103,7 +105,7 @@ public final class HadoopFooters {
      *
      * The answers are framed as those of footers are.
      */
-    public byte[] ranges(final Configuration configuration, String joined, String offsets, String sizes, int threads)
+    public String ranges(final Configuration configuration, String joined, String offsets, String sizes, int threads)
             throws Exception {
         final String[] names = joined.split(SEPARATOR);
         final String[] starts = offsets.split(SEPARATOR);
@@ -121,7 +123,7 @@ public final class HadoopFooters {
         byte[] read(int i) throws Exception;
     }
 
-    private static byte[] answers(int count, int threads, final Piece piece) throws Exception {
+    private static String answers(int count, int threads, final Piece piece) throws Exception {
         final byte[][] bodies = new byte[count][];
         final boolean[] failed = new boolean[count];
         List tasks = new ArrayList();
@@ -148,7 +150,7 @@ public final class HadoopFooters {
             out.write(bodies[i]);
         }
         out.flush();
-        return bytes.toByteArray();
+        return Base64.getEncoder().encodeToString(bytes.toByteArray());
     }
 
     /**

@@ -25,7 +25,7 @@ from pruning.metadata.store.collecting import BlocksRead, changed_files, read_li
 from pruning.metadata.store.searching import Question
 from pruning.metadata.table.reading import ReadResult, shards_of_footers
 from pruning.spark.jvm.compiling import java_instance
-from pruning.spark.jvm.gateway import Java, first_line
+from pruning.spark.jvm.gateway import Java, decode_answer, first_line
 
 _CLASS = "HadoopFooters"
 # Threads of the Java process overlap the waiting for storage.
@@ -279,7 +279,7 @@ class HadoopFiles:
             return []
         files, offsets, sizes = zip(*places, strict=True)
         try:
-            answer: bytes = _java_side(self.spark).ranges(
+            answer: str = _java_side(self.spark).ranges(
                 self._configuration(),
                 _join_paths(files),
                 _SEPARATOR.join(map(str, offsets)),
@@ -288,7 +288,7 @@ class HadoopFiles:
             )
         except (Py4JError, PySparkException) as error:
             return [_cannot_ask(error)] * len(places)
-        return list(_answers(answer, len(places)))
+        return list(_answers(decode_answer(answer), len(places)))
 
     def _footers(
         self, listed_files: Sequence[ListedFile], failures: dict[str, str]
@@ -309,8 +309,8 @@ class HadoopFiles:
     def _ends(self, listed_files: Sequence[ListedFile]) -> bytes:
         sizes = _SEPARATOR.join(str(listed.size_bytes) for listed in listed_files)
         names = _join_paths([listed.file for listed in listed_files])
-        ends: bytes = _java_side(self.spark).footers(self._configuration(), names, sizes, _THREADS)
-        return ends
+        ends: str = _java_side(self.spark).footers(self._configuration(), names, sizes, _THREADS)
+        return decode_answer(ends)
 
     def _configuration(self) -> Java:
         return self.spark._jsparkSession.sessionState().newHadoopConf()
