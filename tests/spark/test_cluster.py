@@ -1,4 +1,4 @@
-"""Real executor processes: programs and footers cross to them and back."""
+"""Real executor processes: programs, footers and named row groups cross to them and back."""
 
 import os
 import subprocess
@@ -21,6 +21,8 @@ from pruning.metadata.store import searching
 from pruning.metadata.store.collecting import read_blocks
 from pruning.metadata.table import reading
 from pruning.spark.drive.block_reading import NeededBlocks
+from pruning.spark.jvm.gateway import dataframe
+from pruning.spark.lake.row_groups import RowGroups, with_row_groups
 from pruning.verdicts.classification import classify_blocks
 from pyspark.sql import SparkSession
 
@@ -38,6 +40,10 @@ try:
     blocks = read_blocks(files, question=NeededBlocks(few, {"a": LONG}), spark=spark)
     assert blocks.metadata["file"].to_pylist() == files[:3], blocks
     assert {file for part in blocks.excluded for file in part.files} == set(files[3:]), blocks
+    frame = spark.read.parquet(sys.argv[1])
+    parts = [RowGroups({file: [] for file in frame.inputFiles()[1:]})]
+    named = with_row_groups(spark, frame._jdf.queryExecution().analyzed(), parts, open_bytes=0)
+    assert dataframe(spark, named.leaf).count() == 10
     print("agreed")
 finally:
     spark.stop()

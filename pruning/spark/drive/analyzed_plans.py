@@ -28,7 +28,8 @@ from pruning.spark.jvm.gateway import (
     some,
     subtrees,
 )
-from pruning.spark.lake.tables import Unprunable, is_parquet_leaf, with_relation
+from pruning.spark.lake.parquet_leaves import is_parquet_leaf
+from pruning.spark.lake.tables import Unprunable, with_relation
 
 _OPTION = "skipproof.leaf"
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ from pruning.metadata.footers.thrift_lanes import Numbers
 from pruning.metadata.store.collecting import BlocksRead
 from pruning.spark.catalyst.leaves import PlanLeaf
 from pruning.spark.drive.analyzed_plans import leaf_number
-from pruning.spark.drive.block_reading import BlockReader, MetadataReader
+from pruning.spark.drive.block_reading import BlockReader, MetadataReader, NeededBlocks
 from pruning.spark.drive.pushdown import safe_condition
 from pruning.spark.drive.report import Removal
 from pruning.spark.iceberg.leaves import is_iceberg_scan, is_stand_in, reason_to_leave
@@ -76,7 +77,7 @@ class LeafTables:
         opened = opened_files(leaf.node)
         if opened is not None:
             return version_table(leaf.node, opened, leaf.attributes)
-        return parquet_table(self.spark, leaf.node, leaf.attributes)
+        return parquet_table(self.spark, leaf.node, leaf.attributes, may_name_groups=True)
 
     def metadata_reader(self, table: LeafTable) -> MetadataReader:
         """Return what reads the block metadata of the table's files."""
@@ -84,7 +85,25 @@ class LeafTables:
             return lambda *_: BlocksRead(table.metadata, {})
         if isinstance(table, VersionTable):
             return lambda files, stamps, columns, question: BlocksRead(table.blocks(columns), {})
+        if table.row_groups:
+            return partial(self._read_named, table.row_groups)
         return self._blocks.read
+
+    def _read_named(
+        self,
+        row_groups: Mapping[str, frozenset[int]],
+        files: tuple[str, ...],
+        stamps: tuple[Stamp, ...],
+        columns: frozenset[str],
+        question: NeededBlocks | None,
+    ) -> BlocksRead:
+        """Read block metadata, and return that of the row groups that the leaf reads."""
+        blocks = self._blocks.read(files, stamps, columns, question)
+        places = zip(
+            blocks.metadata["file"].to_pylist(), blocks.metadata["row_group"].to_pylist(), strict=True
+        )
+        mask = [file not in row_groups or group in row_groups[file] for file, group in places]
+        return blocks._replace(metadata=blocks.metadata.filter(pa.array(mask, pa.bool_())))
 
     def _open_iceberg(self, leaf: PlanLeaf) -> IcebergTable:
         if not is_stand_in(leaf.node):

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -40,13 +40,19 @@ from pruning.spark.jvm.gateway import (
 )
 from pruning.spark.jvm.literals import internal_value
 from pruning.spark.lake.hadoop_files import HadoopFiles
+from pruning.spark.lake.parquet_leaves import (
+    FILE_RELATION,
+    ROW_GROUP_INDEX,
+    has_named_row_groups,
+    is_parquet_leaf,
+    named_row_groups,
+    over_files,
+)
 
 # Reading a partition's values takes a few calls; a table with more partitions is pruned by footers alone.
 PARTITIONS_MAX = 20_000
 
 _DATASOURCES = "org.apache.spark.sql.execution.datasources"
-_RELATION = f"{_DATASOURCES}.HadoopFsRelation"
-_PARQUET = f"{_DATASOURCES}.parquet.ParquetFileFormat"
 # The class of indexes of tables that were listed before; see `pruning.spark.lake.stored_tables`.
 STORED_INDEX = "StoredFileIndex"
 _FIELD_IDS = "spark.sql.parquet.fieldId.read.enabled"
@@ -90,6 +96,8 @@ class ParquetTable:
     files: tuple[str, ...]
     attributes: tuple[Attribute, ...]
     partition_columns: Mapping[str, Type]
+    # Of each file of which the leaf reads only some row groups, their ordinals.
+    row_groups: Mapping[str, frozenset[int]] = field(default_factory=dict)
     # True if the leaf in the plan has more files than these.
     is_part: bool = False
 
@@ -99,17 +107,23 @@ class ParquetTable:
         return {a.name: a.type for a in self.attributes if a.name not in self.partition_columns}
 
 
-def parquet_table(spark: SparkSession, leaf: Java, attributes: tuple[Attribute, ...]) -> ParquetTable:
+def parquet_table(
+    spark: SparkSession, leaf: Java, attributes: tuple[Attribute, ...], *, may_name_groups: bool = False
+) -> ParquetTable:
     """Return the Parquet table that a leaf of a plan reads.
 
     Args:
         spark: The session.
         leaf: The leaf.
         attributes: Its columns, if it is a `LogicalRelation`.
+        may_name_groups: True for a caller that knows what to do with a leaf of some row groups.
     Raises:
         Unprunable: the leaf is not a plain Parquet table whose rows are those of the listed files.
     """
     location = _location(spark, leaf)
+    row_groups = named_row_groups(leaf) if has_named_row_groups(leaf) else {}
+    if row_groups is None or (row_groups and not may_name_groups):
+        raise Unprunable("rows of its files are left out already")
     partition_columns = _field_types(location.partitionSchema())
     if list(partition_columns) != list(_field_types(leaf.relation().partitionSchema())):
         raise Unprunable("the table and its files disagree on the partition columns")
@@ -123,6 +137,7 @@ def parquet_table(spark: SparkSession, leaf: Java, attributes: tuple[Attribute, 
         files=tuple(files),
         attributes=attributes,
         partition_columns=partition_columns,
+        row_groups=row_groups,
     )
 
 
@@ -162,9 +177,9 @@ def _location(spark: SparkSession, leaf: Java) -> Java:
     if kind == "InMemoryRelation":
         raise Unprunable("the rows are cached")
     relation = leaf.relation() if kind == "LogicalRelation" else None
-    if relation is None or class_name(relation) != _RELATION:
+    if relation is None or class_name(relation) != FILE_RELATION:
         raise Unprunable(f"{kind} is not a Parquet table that Spark lists the files of")
-    if class_name(relation.fileFormat()) != _PARQUET:
+    if not is_parquet_leaf(leaf):
         raise Unprunable(
             f"{relation.fileFormat().toString()} files are not Parquet files that Spark reads itself"
         )
@@ -172,6 +187,9 @@ def _location(spark: SparkSession, leaf: Java) -> Java:
         raise Unprunable(f"{_FIELD_IDS} is set, so column names do not tell which columns are read")
     location = relation.location()
     index = simple_name(location)
+    if index == ROW_GROUP_INDEX:
+        location = location.listed()
+        index = simple_name(location)
     if index == "CatalogFileIndex":
         location = location.filterPartitions(hadoop_paths(spark, []))
         index = simple_name(location)
@@ -243,14 +261,6 @@ def _partition_value(row: Java, index: int, type_: Type, location: Java) -> Valu
     return internal_value(row.get(index, location.partitionSchema().apply(index).dataType()), type_)
 
 
-def is_parquet_leaf(leaf: Java) -> bool:
-    """Tell whether a node of a plan reads Parquet files that Spark lists and reads itself."""
-    if simple_name(leaf) != "LogicalRelation" or leaf.isStreaming():
-        return False
-    relation = leaf.relation()
-    return class_name(relation) == _RELATION and class_name(relation.fileFormat()) == _PARQUET
-
-
 def with_files(
     spark: SparkSession, table: ParquetTable, files: Sequence[str], *, leaf: Java | None = None
 ) -> Java:
@@ -271,18 +281,26 @@ def with_files(
         raise Unprunable("Spark could not list the files that are left") from error
     if sorted(listed_files) != sorted(files):
         raise Unprunable("Spark lists other files than those that are left")
-    return with_relation(spark, table.leaf if leaf is None else leaf, location)
+    node = table.leaf if leaf is None else leaf
+    return with_relation(spark, node, over_files(node, location) if has_named_row_groups(node) else location)
 
 
-def with_relation(spark: SparkSession, leaf: Java, location: Java, *, options: Java | None = None) -> Java:
-    """Return a copy of a Parquet leaf over another file index, and with other options if any are given."""
+def with_relation(
+    spark: SparkSession,
+    leaf: Java,
+    location: Java,
+    *,
+    options: Java | None = None,
+    file_format: Java | None = None,
+) -> Java:
+    """Return a copy of a Parquet leaf over another file index, with other options or format if any."""
     relation = leaf.relation()
     copied = relation.copy(
         location,
         relation.partitionSchema(),
         relation.dataSchema(),
         relation.bucketSpec(),
-        relation.fileFormat(),
+        relation.fileFormat() if file_format is None else file_format,
         relation.options() if options is None else options,
         relation.sparkSession(),
     )
