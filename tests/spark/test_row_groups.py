@@ -19,7 +19,6 @@ from pruning.spark.lake.row_groups import (
     WHOLE_FILES_VARIABLE,
     RowGroupLeaf,
     RowGroups,
-    tells_places_of_splits,
     with_row_groups,
     worthwhile_row_groups,
 )
@@ -296,15 +295,6 @@ def test_a_leaf_with_conditions_is_not_pruned_again(spark: Any, lake: Path) -> N
     query = dataframe(spark, named(spark, frame, [part]).leaf).where("a = 45")
     assert "rows of its files are left out already" in str(pruning.explain(query))
     assert rows_of(pruning.prune(query)) == rows_of(query)
-
-
-def test_places_of_splits_are_told(spark: Any, lake: Path) -> None:
-    frame = spark.read.parquet(str(lake))
-    plans = [
-        query._jdf.queryExecution().analyzed()
-        for query in (frame.selectExpr("input_file_name()"), frame.selectExpr("input_file_block_start() + 1"))
-    ]
-    assert [tells_places_of_splits(spark, plan) for plan in plans] == [False, True]
 
 
 def test_row_groups_are_worth_naming_where_they_spare_as_much_as_opening_costs(lake: Path) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 import pruning
 from pruning.spark.drive import pruning as prune_module
+from pruning.spark.drive.narrowed_leaves import narrowed_leaf
 from pruning.spark.drive.scans import TableScan
 
 # For each query, the files of `flights` (of 500 rows each, sorted by id) that its copies read together.
@@ -74,7 +75,7 @@ def test_a_leaf_narrowed_by_one_copy_alone_loses_rows(spark: Any, monkeypatch: A
         prune_module,
         "_narrowed_leaf",
         lambda leaf, opened: next(
-            (scan.subtree(leaf=leaf) for scan in opened if isinstance(scan, TableScan)), None
+            (narrowed_leaf(scan, leaf=leaf) for scan in opened if isinstance(scan, TableScan)), None
         ),
     )
     assert rows(pruning.prune(df)) != expected

@@ -6,9 +6,10 @@ from pruning.spark.catalyst.leaves import PlanLeaf, Unsettled
 from pruning.spark.drive.filter_technique import catalyst_predicate
 from pruning.spark.drive.leaf_tables import LeafTable, LeafTables, notes_on, own_conditions
 from pruning.spark.drive.report import ScanReport
-from pruning.spark.drive.scans import TableScan, columns_needed
+from pruning.spark.drive.scans import TableScan
 from pruning.spark.drive.stored_scans import NOTHING_LEFT_OUT, examples_of, open_part, very_large_table
 from pruning.spark.jvm.gateway import simple_name
+from pruning.spark.lake.columns_read import columns_needed
 from pruning.spark.lake.tables import Unprunable
 
 

@@ -4,7 +4,7 @@ Spark's Parquet reader skips a page of a column whose bounds lie outside a pushe
 and of the other columns the pages that have only rows that are skipped.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from pruning.metadata.pages.page_beliefs import ColumnPages
 from pruning.metadata.pages.page_reading import GroupPages
 from pruning.metadata.pages.row_ranges import RowRanges
 from pruning.metadata.table.schema import sql_type
-from pruning.spark.drive.unread import PushedRange, PushedUnion, StatedBounds, is_outside
+from pruning.spark.drive.unread import Conjuncts, StatedBounds, is_outside
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ def pages_read(
 
 
 def rows_left(
-    pushed: Sequence[PushedRange | PushedUnion],
+    pushed: Conjuncts,
     pages: GroupPages,
     rows: int,
     types: Mapping[str, Type],

@@ -21,6 +21,7 @@ from pruning.spark.drive.hints import broadcast_hints
 from pruning.spark.drive.joins import prune_by_joins
 from pruning.spark.drive.leaf_tables import LeafTables
 from pruning.spark.drive.limits import prune_by_limit
+from pruning.spark.drive.narrowed_leaves import narrowed_leaf
 from pruning.spark.drive.open_scans import open_scan
 from pruning.spark.drive.pushdown import doubted_columns, with_shield
 from pruning.spark.drive.queries import Query
@@ -213,7 +214,7 @@ def _narrowed_leaf(leaf: Java, opened: Sequence[TableScan | ScanReport]) -> Java
     try:
         if not set(widest.files()) >= {file for scan in tables for file in scan.files()}:
             raise Unprunable("parts of the query read different partitions of the table")
-        return widest.subtree(leaf=leaf)
+        return narrowed_leaf(widest, leaf=leaf)
     except Unprunable as reason:
         for scan in tables:
             scan.reset(f"left as it is: {reason}")

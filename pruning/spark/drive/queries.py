@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 from pruning.expressions.plans import Plan, Scan, inputs, nodes
 from pruning.spark.catalyst.plan_trees import PlanTrees
 from pruning.spark.drive.materials import Rows, run_plan
+from pruning.spark.drive.narrowed_leaves import narrowed_leaf
 from pruning.spark.drive.pushdown import with_safe_pushdown
 from pruning.spark.drive.report import Job
 from pruning.spark.drive.scan_sets import ScanSet
@@ -60,7 +61,7 @@ class Query:
             if isinstance(node, Scan) and node in self.scans:
                 scan = self.scans[node]
                 try:
-                    subtree = scan.subtree((only or {}).get(node))
+                    subtree = narrowed_leaf(scan, (only or {}).get(node))
                 except Unprunable as reason:
                     scan.reset(f"left as it is: {reason}")
                     subtree = None

@@ -33,9 +33,11 @@ class ScanReport:
 
     `blocks_kept` and `bytes_kept` count the blocks that may hold a needed row, `blocks_read_max` and
     `bytes_read_max` also those that Spark may read beside them: of the files that it opens, it is sure to
-    skip only what the filters that it pushes exclude. `blocks_skipped_with_files` lie in files that are not
-    opened, `blocks_skipped_by_filters` in files that are; both have rows. Bytes are of the columns that the
-    query reads. A block of a file whose footer could not be read counts nowhere.
+    skip only what the filters that it pushes exclude, and what is outside the bytes that it is told to read.
+    `blocks_skipped_with_files` lie in files that are not opened, `blocks_skipped_by_filters` in files that
+    are, and `blocks_skipped_by_places` in files of which only the bytes of other row groups are read; all
+    have rows. Bytes are of the columns that the query reads. A block of a file whose footer could not be read
+    counts nowhere.
 
     Where page indexes were read, pages of the columns that the query reads are counted of the row groups that
     are opened and have such indexes, rows of the whole table. Otherwise these counts are None.
@@ -52,6 +54,7 @@ class ScanReport:
     bytes_read_max: int | None = None
     blocks_skipped_with_files: int | None = None
     blocks_skipped_by_filters: int | None = None
+    blocks_skipped_by_places: int | None = None
     pages_total: int | None = None
     pages_kept: int | None = None
     pages_read_max: int | None = None
@@ -75,6 +78,7 @@ class ScanReport:
         read_max: int,
         with_files: int,
         by_filters: int,
+        by_places: int,
         bytes_total: int,
         bytes_kept: int,
         bytes_read_max: int,
@@ -87,6 +91,7 @@ class ScanReport:
             blocks_read_max=read_max,
             blocks_skipped_with_files=with_files,
             blocks_skipped_by_filters=by_filters,
+            blocks_skipped_by_places=by_places,
             bytes_total=bytes_total,
             bytes_kept=bytes_kept,
             bytes_read_max=bytes_read_max,
@@ -123,7 +128,8 @@ class ScanReport:
             # A query that reads no column, such as a count of all rows, reads no pages or bytes of columns.
             if kept is not None and total is not None and (total or label not in ("pages", "bytes")):
                 yield f"  {label:<9}{_kept_text(kept, kept if read_max is None else read_max, total)}"
-        if self.blocks_skipped_by_filters or (self.blocks_read_max or 0) > (self.blocks_kept or 0):
+        inside = (self.blocks_skipped_by_filters or 0) + (self.blocks_skipped_by_places or 0)
+        if inside or (self.blocks_read_max or 0) > (self.blocks_kept or 0):
             yield f"  {'skipped':<9}{_skipped_text(self)}"
         for removal in self.removals:
             yield f"  {removal.technique:<9}{_removed_text(removal)}"
@@ -147,6 +153,8 @@ def _skipped_text(report: ScanReport) -> str:
     parts = [f"{report.blocks_skipped_with_files or 0:,} with their files"]
     if report.blocks_skipped_by_filters:
         parts.append(f"{report.blocks_skipped_by_filters:,} by pushed filters")
+    if report.blocks_skipped_by_places:
+        parts.append(f"{report.blocks_skipped_by_places:,} by their places")
     in_vain = (report.blocks_read_max or 0) - (report.blocks_kept or 0)
     return ", ".join(parts) + (f"; {in_vain:,} may be read in vain" if in_vain else "")
 

@@ -2,34 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
 from pruning.errors import InputError
 from pruning.expressions.names import top_column
 from pruning.metadata.table.comparable import comparable_columns
 from pruning.metadata.table.schema import columns_only
 from pruning.spark.drive.leaf_tables import removals_before
+from pruning.spark.drive.narrowed_leaves import pushed_conjuncts
 from pruning.spark.drive.pages_read import PagesRead, pages_read, rows_left
 from pruning.spark.drive.paging import Paging
 from pruning.spark.drive.report import ScanReport
 from pruning.spark.drive.scan_sets import ScanSet
 from pruning.spark.drive.scans import TableScan
-from pruning.spark.drive.unread import (
-    PushedRange,
-    PushedUnion,
-    in_list_max,
-    pushdown_notes,
-    pushed_kinds,
-    pushed_ranges,
-    union_of_filter,
-    unread_blocks,
-)
+from pruning.spark.drive.unread import Conjuncts, pushdown_notes, pushed_kinds, unread_blocks
 from pruning.spark.lake.columns_read import bytes_read
 from pruning.spark.lake.nested import leaf_types
-
-_Conjuncts: TypeAlias = Sequence[PushedRange | PushedUnion]
 
 
 def scan_report(scan: TableScan) -> ScanReport:
@@ -57,8 +47,9 @@ def _with_blocks(report: ScanReport, scan: TableScan, scan_set: ScanSet) -> Scan
     columns, summarized, left_out = _columns_in_files(scan), scan_set.summarized, scan.left_out
     groups, kept, is_in_kept_file = scan_set.row_groups, scan_set.kept_groups, _is_in_kept_file(scan_set)
     sizes, rows = bytes_read(groups, columns), groups.column("row_count").to_numpy()
-    conjuncts = _pushed_conjuncts(scan)
-    opened = is_in_kept_file & ~_unread_mask(scan, scan_set, conjuncts)
+    conjuncts = pushed_conjuncts(scan, scan.range_filters)
+    left_out_places = _unnamed_mask(scan, groups)
+    opened = is_in_kept_file & ~left_out_places & ~_unread_mask(scan, scan_set, conjuncts)
     inside = _pages_of_groups(scan, scan_set, opened | kept, conjuncts)
     for group, counts in inside.items():
         opened[group] &= counts.rows > 0
@@ -69,13 +60,15 @@ def _with_blocks(report: ScanReport, scan: TableScan, scan_set: ScanSet) -> Scan
     blocks_before = sum(removal.blocks for removal in removals_before(scan.table))
     skipped_blocks = int(skipped.sum()) + summarized_blocks - summarized.blocks_of(opened_mask)
     left_out_bytes = sum(int(bytes_read(summary, columns).sum()) for summary in left_out.summaries)
-    by_filters = int((skipped & is_in_kept_file).sum())
+    by_places = int((skipped & is_in_kept_file & left_out_places).sum())
+    by_filters = int((skipped & is_in_kept_file & ~left_out_places).sum())
     read = opened | kept
     beside = sum(counts.bytes_beside for group, counts in inside.items() if kept[group])
     not_read = sum(counts.bytes_skipped for group, counts in inside.items() if read[group])
     report = report.with_blocks(
-        with_files=skipped_blocks - by_filters + left_out.blocks + blocks_before,
+        with_files=skipped_blocks - by_filters - by_places + left_out.blocks + blocks_before,
         by_filters=by_filters,
+        by_places=by_places,
         total=len(kept) + summarized_blocks + left_out.blocks + blocks_before,
         kept=int(kept.sum()) + summarized.blocks_of(kept_mask),
         read_max=int(read.sum()) + summarized.blocks_of(opened_mask),
@@ -98,7 +91,7 @@ def _with_blocks(report: ScanReport, scan: TableScan, scan_set: ScanSet) -> Scan
 
 
 def _pages_of_groups(
-    scan: TableScan, scan_set: ScanSet, opened: np.ndarray, conjuncts: _Conjuncts
+    scan: TableScan, scan_set: ScanSet, opened: np.ndarray, conjuncts: Conjuncts
 ) -> dict[int, PagesRead]:
     """Return the counts of pages of the opened row groups that are cut at pages.
 
@@ -187,16 +180,17 @@ def _is_in_kept_file(scan_set: ScanSet) -> np.ndarray:
     return mask
 
 
-def _pushed_conjuncts(scan: TableScan) -> _Conjuncts:
-    """Return what Spark pushes to the reader of the scan, a conjunction of ranges of columns."""
-    pushed: list[PushedRange | PushedUnion] = [union_of_filter(added) for added in scan.range_filters]
-    own = pushed_ranges(scan.own_filter.predicate, in_list_max=in_list_max(scan.spark))
-    pushed += (part for part in own if part.column not in scan.shielded_columns)
-    return [part for part in pushed if part.column not in scan.table.partition_columns]
+def _unnamed_mask(scan: TableScan, groups: pa.Table) -> np.ndarray:
+    """Mark the row groups that are not among those of their file that are read; shape (row groups,)."""
+    if not scan.named_groups:
+        return np.zeros(len(groups), bool)
+    places = zip(groups["file"].to_pylist(), groups["row_group"].to_pylist(), strict=True)
+    named = scan.named_groups
+    return np.array([file in named and group not in named[file] for file, group in places], bool)
 
 
-def _unread_mask(scan: TableScan, scan_set: ScanSet, conjuncts: _Conjuncts) -> np.ndarray:
-    """Mark the row groups that Spark is sure to skip in files that it opens; shape (row groups,)."""
+def _unread_mask(scan: TableScan, scan_set: ScanSet, conjuncts: Conjuncts) -> np.ndarray:
+    """Mark the row groups that Spark is sure to skip by filters in opened files; shape (row groups,)."""
     groups = scan_set.row_groups
     if not (~scan_set.kept_groups & _is_in_kept_file(scan_set)).any():
         return np.zeros(len(groups), bool)

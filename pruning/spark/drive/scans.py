@@ -1,13 +1,12 @@
 """One scan of a query, which one technique after another narrows."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from pruning.expressions.names import top_column
 from pruning.expressions.sql import to_sql
 from pruning.expressions.traversal import columns, leaf_names
 from pruning.expressions.trees import Column, Expression, Literal
@@ -28,27 +27,23 @@ from pruning.spark.drive.block_reading import MetadataReader, NeededBlocks
 from pruning.spark.drive.filter_technique import CatalystPredicate, filter_verdicts
 from pruning.spark.drive.leaf_tables import (
     LeafTable,
-    can_run,
     has_files_as_blocks,
     is_part,
     listed_bytes,
     listed_stamps,
     may_have_lost_files,
-    with_files,
     with_partition_values,
 )
 from pruning.spark.drive.page_cutting import PagesUnread, cut_scan_set, paged_columns
-from pruning.spark.drive.pushdown import with_range_filters
-from pruning.spark.drive.range_filters import RANGED, RangeFilter, range_filters_of_files
+from pruning.spark.drive.range_filters import RANGED, RangeFilter
 from pruning.spark.drive.report import Removal, readable
 from pruning.spark.drive.scan_sets import ScanSet
 from pruning.spark.drive.stored_scans import NOTHING_LEFT_OUT, LeftOut
 from pruning.spark.drive.unread import skips_pages
-from pruning.spark.jvm.gateway import Java
+from pruning.spark.lake.columns_read import columns_needed
 from pruning.spark.lake.hadoop_pages import page_files
 from pruning.spark.lake.matching import matching_columns
 from pruning.spark.lake.nested import leaf_types
-from pruning.spark.lake.tables import without_rows
 from pruning.techniques.plan.keys import KeyBounds
 from pruning.verdicts.bounding import key_bounds
 from pruning.verdicts.classification import classify_blocks
@@ -74,6 +69,8 @@ class TableScan:
     # The conditions, beside the scan's own filter, that are TRUE on every row that is still needed.
     needed_conditions: list[Expression] = field(default_factory=list)
     range_filters: tuple[RangeFilter, ...] = ()
+    # Of each file of which only some row groups are read, their ordinals.
+    named_groups: Mapping[str, frozenset[int]] = field(default_factory=dict)
     # True if other parts of the query read the same leaf.
     is_shared: bool = False
     # The files of a very large table that were excluded before Spark was told of any.
@@ -227,29 +224,6 @@ class TableScan:
         smaller = scan_set.with_files(np.array([file in chosen for file in self.table.files], bool))
         self._shrink(technique, because, smaller if blocks is None else smaller.with_blocks(blocks))
 
-    def subtree(self, files: Sequence[str] | None = None, *, leaf: Java | None = None) -> Java | None:
-        """Return the plan that takes the leaf's place; None where the leaf stays.
-
-        Args:
-            files: Some of the files to read; None is all of them.
-            leaf: The same table's leaf in the analyzed plan; None is the leaf of the optimized plan.
-        Raises:
-            Unprunable: Spark would read other files.
-        """
-        kept = self.files() if files is None else list(files)
-        node = self.leaf.node if leaf is None else leaf
-        may_stay = can_run(self.table) if leaf is None else not (self.is_pinned or is_part(self.table))
-        is_whole = len(kept) == len(self.table.files) and may_stay
-        if not kept and not is_whole:
-            return without_rows(self.spark, with_files(self.spark, self.table, [], leaf=node))
-        ranges = self._range_filters(kept)
-        narrowed = node if is_whole else with_files(self.spark, self.table, kept, leaf=node)
-        if ranges:
-            narrowed, ranges = with_range_filters(self.spark, narrowed, ranges)
-        if leaf is not None:
-            self.range_filters = tuple(ranges)
-        return None if is_whole and not ranges else narrowed
-
     def share_files(self, files: Collection[str]) -> None:
         """Read these files, a superset of those that this scan needs: other parts of the query need them.
 
@@ -370,31 +344,3 @@ class TableScan:
             and key.name in self.table.data_columns
             and not (self.is_shared or has_files_as_blocks(self.table))
         )
-
-    def _range_filters(self, files: list[str]) -> list[RangeFilter]:
-        """Return range filters around the kept blocks of these files, where they let Spark skip more."""
-        # Another part of the query that shares the leaf may need rows that this scan's own filter drops,
-        # such as those with NULL.
-        if self.is_shared or self.scan_set is None or self.scan_set.failures:
-            return []
-        if has_files_as_blocks(self.table):
-            return []
-        try:
-            return range_filters_of_files(
-                self.own_filter.predicate,
-                self.scan_set.metadata,
-                self.scan_set.keep,
-                files,
-                self.table.data_columns,
-                needed=self.needed_conditions,
-            )
-        except RecursionError:
-            # The predicate is nested more deeply than Python can follow, so no range is known.
-            return []
-
-
-def columns_needed(
-    predicate: Expression, keys: frozenset[str], columns_read: frozenset[str] | None
-) -> frozenset[str]:
-    """Return the top-level columns whose metadata a scan asks for first."""
-    return keys.union(map(top_column, leaf_names(predicate)), columns_read or ())

@@ -6,6 +6,7 @@ group without a needed row may lie inside all pushed comparisons, and is then re
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -103,6 +104,10 @@ class StatedBounds:
     rows: pa.Array
 
 
+# What Spark pushes of a scan, a conjunction.
+Conjuncts: TypeAlias = Sequence[PushedRange | PushedUnion]
+
+
 def pushed_kinds(spark: SparkSession) -> frozenset[Kind]:
     """Return the kinds of columns by which this session's Parquet reader skips row groups."""
     if not (_is_on(spark, _PUSHDOWN) and _is_on(spark, _BY_STATISTICS)):
@@ -135,7 +140,7 @@ def _is_on(spark: SparkSession, setting: str) -> bool:
 
 
 def unread_blocks(
-    ranges: Sequence[PushedRange | PushedUnion],
+    ranges: Conjuncts,
     metadata: pa.Table,
     types: Mapping[str, Type],
     *,

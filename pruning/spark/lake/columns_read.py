@@ -88,6 +88,13 @@ def key_columns(tree: Plan) -> dict[Scan, frozenset[str]]:
     }
 
 
+def columns_needed(
+    predicate: Expression, keys: frozenset[str], columns_read: frozenset[str] | None
+) -> frozenset[str]:
+    """Return the top-level columns whose metadata a scan asks for first."""
+    return keys.union(map(top_column, leaf_names(predicate)), columns_read or ())
+
+
 def _definitions(node: Plan) -> tuple[Mapping[str, Expression], ...]:
     """Return the attributes that a node defines by those of its inputs."""
     match node:

@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pruning.spark.jvm.compiling import java_instance
-from pruning.spark.jvm.gateway import Java, dataframe, elements, jvm, simple_name, singleton, subtrees
+from pruning.spark.jvm.gateway import Java, dataframe, elements, jvm, simple_name, singleton
 from pruning.spark.lake.columns_read import bytes_read
 from pruning.spark.lake.parquet_leaves import ROW_GROUP_INDEX, has_named_row_groups, is_parquet_leaf
 from pruning.spark.lake.tables import with_relation
@@ -30,8 +30,6 @@ PIECES_MAX = 2_000
 FILTERS_MAX = 32
 _PIECES = "RowGroupPieces"
 _STRATEGY = "org.apache.spark.sql.execution.datasources.DataSourceStrategy"
-# The functions that give the place of the split that a row is from.
-_PLACES_OF_SPLITS = frozenset({"InputFileBlockStart", "InputFileBlockLength"})
 # Floating types, as a type's JSON writes them.
 _FLOATS = ('"float"', '"double"')
 # Filters that rows of a file of milliseconds may fail once Spark has rounded their constants down.
@@ -136,16 +134,6 @@ def with_row_groups(
 def is_switched_on() -> bool:
     """Tell whether row groups may be named, which an environment variable switches off."""
     return os.environ.get(WHOLE_FILES_VARIABLE, "0") in ("", "0")
-
-
-def tells_places_of_splits(spark: SparkSession, plan: Java) -> bool:
-    """Tell whether a plan asks where the split begins that a row is from; pieces have other answers."""
-    return any(
-        simple_name(node) in _PLACES_OF_SPLITS
-        for operator in elements(subtrees(spark, plan))
-        for expression in elements(operator.expressions())
-        for node in elements(subtrees(spark, expression))
-    )
 
 
 def open_cost(spark: SparkSession) -> int:
