@@ -69,14 +69,14 @@ def count_and_time(spark: SparkSession, frame: DataFrame) -> tuple[int, float]:
     return min(counts), min(seconds)
 
 
-def named(spark: SparkSession, frame: DataFrame, parts: list[RowGroups]) -> DataFrame:
+def name_groups(spark: SparkSession, frame: DataFrame, parts: list[RowGroups]) -> DataFrame:
     """Return a table of which some row groups are named."""
     leaf = with_row_groups(spark, frame._jdf.queryExecution().analyzed(), parts)
     assert leaf is not None
     return dataframe(spark, leaf.leaf)
 
 
-def scattered(spark: SparkSession, directory: Path, rows: int) -> Iterator[tuple[str, DataFrame]]:
+def scattered_groups(spark: SparkSession, directory: Path, rows: int) -> Iterator[tuple[str, DataFrame]]:
     """Yield the ways to read one row group in eight."""
     # The sorted column is in no condition: row groups are excluded for a reason that is none of its ranges.
     table = columns_of(rows, 1).drop_columns("a")
@@ -87,11 +87,11 @@ def scattered(spark: SparkSession, directory: Path, rows: int) -> Iterator[tuple
     write(pa.concat_tables(parts), directory / "needed" / "0.parquet", group_rows)
     whole = spark.read.parquet(f"{directory}/whole")
     yield "whole file", whole
-    yield "row groups named", named(spark, whole, [RowGroups({whole.inputFiles()[0]: list(needed)})])
+    yield "row groups named", name_groups(spark, whole, [RowGroups({whole.inputFiles()[0]: list(needed)})])
     yield "lower bound", spark.read.parquet(f"{directory}/needed")
 
 
-def clustered_apart(spark: SparkSession, directory: Path, rows: int) -> Iterator[tuple[str, DataFrame]]:
+def ranges_apart(spark: SparkSession, directory: Path, rows: int) -> Iterator[tuple[str, DataFrame]]:
     """Yield the ways to read another range of each file."""
     width, step = rows // 50, rows // FILES
     ranges = [(file * step + 100, file * step + 100 + width) for file in range(FILES)]
@@ -113,7 +113,7 @@ def clustered_apart(spark: SparkSession, directory: Path, rows: int) -> Iterator
     yield "UNION ALL of a scan each", union
     files = sorted(whole.inputFiles())
     parts = [RowGroups({file: [0]}, condition) for file, condition in zip(files, conditions, strict=True)]
-    yield "a filter for each file", named(spark, whole, parts)
+    yield "a filter for each file", name_groups(spark, whole, parts)
     yield "lower bound", spark.read.parquet(f"{directory}/needed")
 
 
@@ -139,9 +139,9 @@ def main() -> None:
         for name in ("scattered", "apart"):
             (Path(directory) / name).mkdir()
         console.print(f"Spark {spark.version}")
-        ways = scattered(spark, Path(directory) / "scattered", rows)
+        ways = scattered_groups(spark, Path(directory) / "scattered", rows)
         console.print(report(spark, f"{GROUPS} row groups, one in {NEEDED_EVERY} needed", ways))
-        ways = clustered_apart(spark, Path(directory) / "apart", rows // FILES)
+        ways = ranges_apart(spark, Path(directory) / "apart", rows // FILES)
         console.print(report(spark, f"{FILES} files, another range of each", ways))
 
 

@@ -91,7 +91,7 @@ def value_ranges(conjuncts: Sequence[Expression], column: Column, within: Cuts) 
     """
     values = value_set(conjuncts, column).cuts
     assert isinstance(values, Cuts)
-    return _narrowed(_program(conjuncts), column, cuts.intersection(values, within))
+    return _narrow(_program(conjuncts), column, cuts.intersection(values, within))
 
 
 def may_match_null(conjuncts: Sequence[Expression], column: Column) -> bool:
@@ -174,7 +174,7 @@ def _program(conjuncts: Sequence[Expression]) -> Program:
     return compile_predicate(And(tuple(conjuncts)) if len(conjuncts) > 1 else conjuncts[0])
 
 
-def _narrowed(program: Program, column: Column, values: Cuts) -> Cuts:
+def _narrow(program: Program, column: Column, values: Cuts) -> Cuts:
     """Return the values without parts that hold no match, divided while that leaves out more."""
     if not has_steps(column.type):
         return values

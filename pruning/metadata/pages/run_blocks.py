@@ -61,7 +61,7 @@ def run_blocks(kept: KeptRows, pages: Sequence[GroupPages]) -> Runs:
     ]
     counts = np.array([len(cut.starts) for cut in cuts], np.int64)
     groups = np.repeat(np.arange(len(cuts)), counts)
-    starts, ends = _concatenated(cut.starts for cut in cuts), _concatenated(cut.ends for cut in cuts)
+    starts, ends = _concatenate(cut.starts for cut in cuts), _concatenate(cut.ends for cut in cuts)
     return Runs(_Assembly(kept.metadata, cuts, groups, starts, ends).blocks(), groups, starts, ends)
 
 
@@ -194,10 +194,10 @@ def _run_facts(
 
 def _count_in_part(counts: pa.Array, whole_rows: Numbers, part_rows: Numbers) -> pa.Array:
     """Return how many rows of each part are NULL, or NaN, given how many of the whole; null if uncertain."""
-    known = pc.fill_null(counts, ABSENT).to_numpy()
+    of_whole = pc.fill_null(counts, ABSENT).to_numpy()
     in_part = np.select(
-        [known == ABSENT, known == 0, known == whole_rows, part_rows == whole_rows],
-        [ABSENT, 0, part_rows, known],
+        [of_whole == ABSENT, of_whole == 0, of_whole == whole_rows, part_rows == whole_rows],
+        [ABSENT, 0, part_rows, of_whole],
         ABSENT,
     )
     return pa.array(in_part, mask=in_part == ABSENT)
@@ -219,10 +219,10 @@ def _extents(pages: Sequence[_PageLanes | None], runs: int) -> tuple[pa.Array, p
     """Return the place of the first page that holds rows of each run, and the bytes of all such pages."""
     if not pages or None in pages:
         return pa.nulls(runs, pa.int64()), pa.nulls(runs, pa.int64())
-    known = [of_column for of_column in pages if of_column is not None]
-    offset = pc.min_element_wise(*(of_column.offsets for of_column in known), skip_nulls=False)
-    return offset, reduce(pc.add, (of_column.sizes for of_column in known))
+    columns = [of_column for of_column in pages if of_column is not None]
+    offset = pc.min_element_wise(*(of_column.offsets for of_column in columns), skip_nulls=False)
+    return offset, reduce(pc.add, (of_column.sizes for of_column in columns))
 
 
-def _concatenated(parts: Iterable[Numbers]) -> Numbers:
+def _concatenate(parts: Iterable[Numbers]) -> Numbers:
     return np.concatenate([np.zeros(0, np.int64), *parts])

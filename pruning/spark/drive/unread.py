@@ -96,7 +96,7 @@ class PushedUnion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedBounds:
-    """What a file states of one column in some row groups or pages; null is unknown."""
+    """Bounds and counts of a column in row groups or pages, as the file states them; null is unknown."""
 
     min: pa.Array
     max: pa.Array

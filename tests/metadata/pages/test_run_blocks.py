@@ -213,7 +213,7 @@ def test_the_indexes_of_a_small_file_take_one_request(
 def test_a_file_that_was_written_anew_has_no_pages(
     mutant: Any, unaligned: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was known of its row groups stays as it was known."""
+    """The facts about its row groups stay as they were."""
     if mutant is not None:
         monkeypatch.setattr(*mutant)
     metadata = metadata_of(unaligned)

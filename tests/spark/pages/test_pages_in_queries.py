@@ -204,12 +204,12 @@ def test_bounds_that_are_too_narrow_lose_rows(
     """Without this, the tests above could pass because no page is ever excluded."""
     facts = run_blocks._run_facts
 
-    def narrowed(*arguments: Any) -> pa.StructArray:
+    def narrow_bounds(*arguments: Any) -> pa.StructArray:
         struct = facts(*arguments)
         lanes = {field.name: struct.field(field.name) for field in struct.type}
         return make_typed_struct(list((lanes | {"max": lanes["min"]}).values()), struct.type, len(struct))
 
-    monkeypatch.setattr(run_blocks, "_run_facts", narrowed)
+    monkeypatch.setattr(run_blocks, "_run_facts", narrow_bounds)
     frame = spark.sql(QUERIES["a filter"][0])
     assert sorted(pruning.prune(frame).collect()) != sorted(frame.collect())
 
@@ -233,7 +233,7 @@ def test_a_session_reads_the_page_indexes_of_files_that_are_not_local(spark: Any
 
 
 def test_a_file_that_is_gone_leaves_its_row_groups_whole(spark: Any, tmp_path: Path) -> None:
-    """What is known of its row groups may be kept, but its page index is not."""
+    """Facts about its row groups may be kept, but no page index is."""
     table = pa.table({"d": pa.array(range(ROWS), pa.int64())})
     pq.write_table(table, tmp_path / "t.parquet", **PAGED)
     frame = spark.read.parquet(str(tmp_path)).where("IF(d % 2 = 0, d, d + 1) BETWEEN 3000 AND 3100")

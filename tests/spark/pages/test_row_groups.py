@@ -58,7 +58,7 @@ def paths_by_number(frame: DataFrame) -> list[str]:
     return sorted(frame.inputFiles(), key=lambda path: path.rpartition("/")[2])
 
 
-def named(
+def name_groups(
     spark: Any, frame: DataFrame, parts: Sequence[RowGroups], open_bytes: int = 0, **options: Any
 ) -> RowGroupLeaf:
     leaf = frame._jdf.queryExecution().analyzed()
@@ -88,7 +88,7 @@ def check_rows(spark: Any, lake: Path, query: str = "*") -> None:
     groups = {0: [0, 3, 4, 9], 1: [5], 2: list(range(GROUPS))}
     paths = paths_by_number(frame)
     parts = [RowGroups({paths[number]: ordinals}) for number, ordinals in groups.items() if number < 2]
-    ranged = named(spark, frame, parts)
+    ranged = name_groups(spark, frame, parts)
     assert ranged.spared_bytes > 0
     expressions = query.split(" | ")
     assert rows_of(dataframe(spark, ranged.leaf).selectExpr(*expressions)) == rows_of(
@@ -116,7 +116,7 @@ def test_the_rows_are_those_of_the_row_groups_by_the_slower_reader(spark: Any, l
 def test_filters_are_pushed_and_partitions_pruned(spark: Any, lake: Path) -> None:
     frame = spark.read.parquet(str(lake))
     paths = paths_by_number(frame)
-    leaf = named(spark, frame, [RowGroups({paths[0]: [1, 8], paths[1]: [2]})]).leaf
+    leaf = name_groups(spark, frame, [RowGroups({paths[0]: [1, 8], paths[1]: [2]})]).leaf
     query = dataframe(spark, leaf).where("a > 50 AND p IN ('1', 'none')").select("name")
     assert sorted(row.name for row in query.collect()) == sorted(
         f"name {row}" for row in (*range(51, 80), *range(320, 360)) if row % 7 != 3
@@ -128,7 +128,7 @@ def test_filters_are_pushed_and_partitions_pruned(spark: Any, lake: Path) -> Non
 
 def test_two_scans_of_one_leaf_are_joined(spark: Any, lake: Path) -> None:
     frame = spark.read.parquet(str(lake))
-    leaf = named(spark, frame, [RowGroups({path: [1] for path in frame.inputFiles()})]).leaf
+    leaf = name_groups(spark, frame, [RowGroups({path: [1] for path in frame.inputFiles()})]).leaf
     dataframe(spark, leaf).createOrReplaceTempView("row_groups_named")
     pairs = spark.sql("SELECT count(*) FROM row_groups_named JOIN row_groups_named b USING (name)")
     assert pairs.collect()[0][0] == 3 * GROUP_ROWS
@@ -138,7 +138,7 @@ def check_metadata(spark: Any, lake: Path) -> None:
     """Check that the hidden column tells of the files, and of where a piece is in them."""
     frame = spark.read.parquet(str(lake))
     path = paths_by_number(frame)[0]
-    leaf = named(spark, frame, [RowGroups({path: [3]})]).leaf
+    leaf = name_groups(spark, frame, [RowGroups({path: [3]})]).leaf
     fields = ["file_path", "file_name", "file_size", "file_modification_time"]
     names = [f"_metadata.{name}" for name in fields]
     ranged = dataframe(spark, leaf).where("p = '1'").selectExpr(*names, "_metadata.file_block_start place")
@@ -162,7 +162,7 @@ def check_conditions(spark: Any, lake: Path) -> None:
         RowGroups({paths[0]: [5]}, "f > 100"),
         RowGroups({paths[2]: [0]}),
     ]
-    table = dataframe(spark, named(spark, frame, parts).leaf)
+    table = dataframe(spark, name_groups(spark, frame, parts).leaf)
     rows = [int(row.name.split()[1]) for row in table.select("name", "a", "f").collect()]
     assert sorted(rows) == [*range(10, 20), *range(90, 100), *range(200, 240), *range(2000, 2040)]
     # Without the columns, nothing is skipped by them.
@@ -224,15 +224,15 @@ def test_pieces_are_joined_and_split(spark: Any, lake: Path) -> None:
     parts = [RowGroups({paths_by_number(frame)[0]: [1, 2, 4, 8]})]
     group = pq.read_metadata(next(lake.glob("p=1/*"))).row_group(3)
     group_bytes = sum(group.column(place).total_compressed_size for place in range(group.num_columns))
-    few = named(spark, frame, parts, open_bytes=2 * group_bytes)
-    many = named(spark, frame, parts)
+    few = name_groups(spark, frame, parts, open_bytes=2 * group_bytes)
+    many = name_groups(spark, frame, parts)
     assert few.spared_bytes < many.spared_bytes
     counts = [dataframe(spark, ranged.leaf).where("p = '1'").count() for ranged in (few, many)]
     assert counts == [5 * GROUP_ROWS, 4 * GROUP_ROWS]
     setting = "spark.sql.files.maxPartitionBytes"
     spark.conf.set(setting, "1b")
     try:
-        split = named(spark, frame, [RowGroups({name: [1, 2, 4] for name in frame.inputFiles()})])
+        split = name_groups(spark, frame, [RowGroups({name: [1, 2, 4] for name in frame.inputFiles()})])
         assert split.pieces == 9
         assert dataframe(spark, split.leaf).count() == 9 * GROUP_ROWS
     finally:
@@ -242,7 +242,9 @@ def test_pieces_are_joined_and_split(spark: Any, lake: Path) -> None:
 def test_only_bytes_of_columns_that_are_read_count(spark: Any, lake: Path) -> None:
     frame = spark.read.parquet(str(lake))
     parts = [RowGroups({paths_by_number(frame)[0]: [1]})]
-    counts = [named(spark, frame, parts, columns=names).spared_bytes for names in (["a"], ["a", "s"], None)]
+    counts = [
+        name_groups(spark, frame, parts, columns=names).spared_bytes for names in (["a"], ["a", "s"], None)
+    ]
     assert 0 < counts[0] < counts[1] < counts[2]
 
 
@@ -272,7 +274,7 @@ def check_pruned_again(spark: Any, lake: Path) -> None:
     frame = spark.read.parquet(str(lake))
     paths = paths_by_number(frame)
     parts = [RowGroups({paths[0]: [1, 2], paths[1]: [7], paths[2]: [4]})]
-    dataframe(spark, named(spark, frame, parts).leaf).createOrReplaceTempView("named_once")
+    dataframe(spark, name_groups(spark, frame, parts).leaf).createOrReplaceTempView("named_once")
     for query, files in {
         "SELECT name FROM named_once WHERE a < 1000": 1,
         "SELECT name FROM named_once WHERE a > 1000 AND p = 'x y%'": 1,
@@ -292,7 +294,7 @@ def test_a_leaf_with_named_row_groups_is_pruned_again(spark: Any, lake: Path) ->
 def test_a_leaf_with_conditions_is_not_pruned_again(spark: Any, lake: Path) -> None:
     frame = spark.read.parquet(str(lake))
     part = RowGroups({frame.inputFiles()[0]: [1]}, "a BETWEEN 41 AND 45")
-    query = dataframe(spark, named(spark, frame, [part]).leaf).where("a = 45")
+    query = dataframe(spark, name_groups(spark, frame, [part]).leaf).where("a = 45")
     assert "rows of its files are left out already" in str(pruning.explain(query))
     assert rows_of(pruning.prune(query)) == rows_of(query)
 
