@@ -14,7 +14,12 @@ from pruning.metadata.pages.page_beliefs import DOUBTS
 from pruning.metadata.pages.row_ranges import RowRanges
 from pruning.verdicts import page_verdicts
 
-_of, _combine, _contains = RowRanges.of, RowRanges._combine, RowRanges.contains
+_of, _combine, _contains, _overlaps = (
+    RowRanges.of,
+    RowRanges._combine,
+    RowRanges.contains,
+    RowRanges.overlaps,
+)
 _facts, _without, _lanes = page_beliefs._facts_as_of_chunks, kept_rows.KeptRows.without, run_blocks._run_facts
 
 
@@ -34,7 +39,13 @@ def _between_edges_of_one(self: RowRanges, other: RowRanges, operation: Any) -> 
     return RowRanges(edges[steps > 0], edges[steps < 0])
 
 
+def _overlaps_touching(self: RowRanges, starts: Any, counts: Any) -> Any:
+    """Count the row after a page as its own."""
+    return _overlaps(self, starts, counts + 1)
+
+
 RANGE_MUTANTS: Mapping[str, Replacement] = {
+    "a page has the row after it": Replacement(RowRanges, "overlaps", _overlaps_touching),
     "ranges in the order of their arrival": Replacement(RowRanges, "of", staticmethod(_unsorted)),
     "the end of a range is in it": Replacement(RowRanges, "contains", _with_end),
     "only the edges of one set": Replacement(RowRanges, "_combine", _between_edges_of_one),

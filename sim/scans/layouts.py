@@ -7,12 +7,15 @@ with one request; so reading fewer columns may take more requests for fewer byte
 """
 
 import itertools
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
+
+from pruning.metadata.pages.row_ranges import RowRanges
 
 # The blocks of which a request reads something, once for each range, and its bytes.
 Request: TypeAlias = tuple[np.ndarray, int]
@@ -39,7 +42,9 @@ class FileLayout:
         sizes: Bytes of each block, shape (blocks,).
         columns: The number of column chunks of a block, which share its bytes evenly.
         blocks_per_file: The number of blocks of a file; the last file may have fewer.
-        pages_per_block: The number of pages of each column chunk, which share its bytes evenly.
+        pages_per_block: The number of pages of a column chunk, which share its bytes and rows evenly.
+        page_kinds: Columns take turns in so many kinds of pages: the next one has twice as many, then three
+            times, and so on. So pages of different columns do not align.
         index_bytes_per_page: The size of a column's page index, which gives positions and bounds of its
             pages.
     """
@@ -48,7 +53,17 @@ class FileLayout:
     columns: int = 1
     blocks_per_file: int = 1
     pages_per_block: int = 1
+    page_kinds: int = 1
     index_bytes_per_page: int = 40
+
+    @property
+    def runs(self) -> int:
+        """The number of runs of rows of a block that lie in one page of each column."""
+        return self.pages_per_block * math.lcm(*range(1, self.page_kinds + 1))
+
+    def pages_of(self, column: int) -> int:
+        """Return the number of pages of a column's chunk."""
+        return self.pages_per_block * (1 + column % self.page_kinds)
 
     @cached_property
     def _starts(self) -> np.ndarray:
@@ -65,27 +80,45 @@ class FileLayout:
         ways: RequestOptions,
         *,
         columns_read: int = 0,
-        pages: np.ndarray | None = None,
+        rows: Sequence[RowRanges] | None = None,
     ) -> Iterator[Request]:
         """Yield the requests for columns of blocks.
 
         Args:
             blocks: Ordinals, ascending, shape (blocks,).
             columns_read: The number of columns, which lie as far apart as possible; 0 is all of them.
-            pages: A mask of the wanted pages, shape (blocks, pages_per_block); None is all.
+            rows: The wanted rows of each block, by its runs; None is all, without pages.
         """
         wanted = min(columns_read or self.columns, self.columns)
         column = np.arange(wanted) * self.columns // wanted
-        parts = 1 if pages is None else self.pages_per_block
-        cuts = self.columns * parts
-        piece = (column[:, None] * parts + np.arange(parts)).ravel()
-        owners, piece = np.repeat(blocks, len(piece)), np.tile(piece, len(blocks))
-        if pages is not None:
-            kept = np.repeat(pages[:, None, :], wanted, axis=1).ravel()
-            owners, piece = owners[kept], piece[kept]
+        if rows is None:
+            owners, piece = np.repeat(blocks, wanted), np.tile(column, len(blocks))
+            cuts: np.ndarray | int = self.columns
+        else:
+            owners, piece, cuts = self._pages(blocks, column, rows)
         starts, sizes = self._starts[owners], self.sizes[owners]
         return self._merge_ranges(
             owners, starts + sizes * piece // cuts, starts + sizes * (piece + 1) // cuts, ways
+        )
+
+    def _pages(
+        self, blocks: np.ndarray, columns: np.ndarray, rows: Sequence[RowRanges]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the pages of columns with wanted rows: their blocks, their places, and of how many each."""
+        owners, places, cuts = [], [], []
+        for block, kept in zip(blocks.tolist(), rows, strict=True):
+            for column in columns.tolist():
+                count = self.pages_of(column)
+                width = self.runs // count
+                pages = np.flatnonzero(kept.overlaps(np.arange(count) * width, np.full(count, width)))
+                owners.append(np.full(len(pages), block))
+                places.append(column * count + pages)
+                cuts.append(np.full(len(pages), self.columns * count))
+        nothing = np.zeros(0, np.int64)
+        return (
+            np.concatenate([nothing, *owners]),
+            np.concatenate([nothing, *places]),
+            np.concatenate([nothing, *cuts]),
         )
 
     def index_requests(self, blocks: np.ndarray, ways: RequestOptions, *, columns: int) -> Iterator[Request]:
@@ -95,10 +128,11 @@ class FileLayout:
         Args:
             blocks: Ordinals, ascending, shape (blocks,).
         """
-        size = self.index_bytes_per_page * self.pages_per_block
+        sizes = self.index_bytes_per_page * np.array(list(map(self.pages_of, range(self.columns))), np.int64)
+        starts = np.cumsum(sizes) - sizes
         owners, column = np.repeat(blocks, columns), np.tile(np.arange(columns), len(blocks))
-        begins = (owners * self.columns + column) * size
-        return self._merge_ranges(owners, begins, begins + size, ways)
+        begins = owners * sizes.sum() + starts[column]
+        return self._merge_ranges(owners, begins, begins + sizes[column], ways)
 
     def _merge_ranges(
         self, owners: np.ndarray, begins: np.ndarray, ends: np.ndarray, ways: RequestOptions

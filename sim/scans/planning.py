@@ -16,6 +16,7 @@ from pruning.expressions.plans import Scan
 from pruning.expressions.traversal import columns
 from pruning.expressions.trees import Expression, type_of
 from pruning.expressions.types import Type
+from pruning.metadata.pages.row_ranges import RowRanges
 from pruning.rules.program.operations import Program
 from pruning.rules.sets.truths import Match, match_codes
 from pruning.techniques.plan.keys import KeyBounds
@@ -34,7 +35,7 @@ from pruning.verdicts.classification import (
 )
 from sim.scans.model import ControlPlane
 from sim.scans.queries import Query
-from sim.scans.synthetic_tables import SyntheticTable, page_table
+from sim.scans.synthetic_tables import SyntheticTable, run_table
 from sim.scans.tables import ScannedTable, unknown_metadata
 
 
@@ -128,13 +129,13 @@ class ScanPlan:
         verdicts: np.ndarray = classify_blocks(self.program, self.table.metadata).to_numpy()
         return verdicts
 
-    def pages(self, blocks: np.ndarray) -> np.ndarray | None:
-        """Return a mask of the pages that may match the predicate, shape (blocks, pages); None if unknown."""
+    def rows(self, blocks: np.ndarray) -> list[RowRanges] | None:
+        """Return the rows of each block that may match the predicate, by runs of pages; None if unknown."""
         if self.predicate is None or not isinstance(self.table, SyntheticTable):
             return None
-        verdicts = classify_blocks(self.program, page_table(self.table, blocks).metadata).to_numpy()
-        needed: np.ndarray = (verdicts != Match.NONE).reshape(len(blocks), -1)
-        return needed
+        verdicts = classify_blocks(self.program, run_table(self.table, blocks).metadata).to_numpy()
+        needed = (verdicts != Match.NONE).reshape(len(blocks), -1)
+        return [RowRanges.of((run, run + 1) for run in np.flatnonzero(mask).tolist()) for mask in needed]
 
     @cached_property
     def matching(self) -> np.ndarray:

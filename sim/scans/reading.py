@@ -127,12 +127,12 @@ class StoreReader:
         layout, wide = plan.table.layout, plan.query.columns_read
         store = self.world.store
         ways = RequestOptions(gap_bytes=store.gap_bytes, request_bytes_max=store.request_bytes_max)
-        pages = plan.pages(blocks) if self.world.warehouse.page_index else None
-        if pages is not None and plan.predicate is not None:
+        rows = plan.rows(blocks) if self.world.warehouse.page_index else None
+        if rows is not None and plan.predicate is not None:
             # To find the pages of a column takes its index, too.
             indexed = max(len(columns(plan.predicate)), wide or layout.columns)
             yield from layout.index_requests(blocks, ways, columns=indexed)
-        yield from layout.requests(blocks, ways, columns_read=wide, pages=pages)
+        yield from layout.requests(blocks, ways, columns_read=wide, rows=rows)
 
     def tries(self, plan: ScanPlan, blocks: np.ndarray) -> tuple[int, int, bool]:
         """Return the attempts of a request, the latency of them all, and True if one was answered."""

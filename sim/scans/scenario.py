@@ -46,7 +46,7 @@ class TableSpec(Model, frozen=True, kw_only=True):
         spread: True if the table is synthetic: it has no rows, only distributions of `k` and `u`
         (`sim.scans.synthetic_tables`); `u` takes each of its values in every block. Such tables may have
         millions of blocks.
-        columns, blocks_per_file, pages_per_block: Of the layout (`sim.scans.layouts`).
+        columns, blocks_per_file, pages_per_block, page_kinds: Of the layout (`sim.scans.layouts`).
         keys: The number of distinct values of `k`, or of `u`, from 0 on; 0 is the number of rows.
         order: The order of rows by `k`: over all blocks; within each block, at random, over all values; or
         within each block, sorted, over all values.
@@ -62,6 +62,7 @@ class TableSpec(Model, frozen=True, kw_only=True):
     columns: Positive = 1
     blocks_per_file: Positive = 1
     pages_per_block: Positive = 1
+    page_kinds: Annotated[int, msgspec.Meta(ge=1, le=6)] = 1
     keys: Count = 0
     order: Literal["ascending", "descending", "random", "within"] = "ascending"
     nulls_percent: Annotated[int, msgspec.Meta(ge=0, le=100)] = 0
@@ -276,6 +277,7 @@ def _layout(spec: TableSpec) -> FileLayout:
         columns=spec.columns,
         blocks_per_file=spec.blocks_per_file,
         pages_per_block=spec.pages_per_block,
+        page_kinds=spec.page_kinds,
     )
 
 

@@ -102,20 +102,27 @@ class SyntheticTable:
         return values
 
 
-def page_table(table: SyntheticTable, blocks: np.ndarray) -> SyntheticTable:
-    """Return a table whose blocks are the pages of blocks, in order."""
-    count = table.layout.pages_per_block
+def run_table(table: SyntheticTable, blocks: np.ndarray) -> SyntheticTable:
+    """Return a table whose blocks are the runs of blocks, in order: each is in one page of each column.
+
+    The columns lie in the layout's first places, in their order.
+    """
+    runs = table.layout.runs
     columns = {}
-    for name, spread in table.columns.items():
+    for place, (name, spread) in enumerate(table.columns.items()):
         low, high = spread.low[blocks], spread.high[blocks]
         if not spread.is_sorted:
-            columns[name] = SyntheticColumn(low=np.repeat(low, count), high=np.repeat(high, count))
+            columns[name] = SyntheticColumn(low=np.repeat(low, runs), high=np.repeat(high, runs))
             continue
+        count = table.layout.pages_of(place)
         # If there are fewer values than pages, adjacent pages share one.
         cuts = low[:, None] + (high - low + 1)[:, None] * np.arange(count + 1) // count
         begins = np.minimum(cuts[:, :-1], high[:, None])
-        columns[name] = SyntheticColumn(low=begins.ravel(), high=np.maximum(begins, cuts[:, 1:] - 1).ravel())
-    rows = np.repeat(-(-table.row_counts[blocks] // count), count)
+        ends = np.maximum(begins, cuts[:, 1:] - 1)
+        columns[name] = SyntheticColumn(
+            low=np.repeat(begins.ravel(), runs // count), high=np.repeat(ends.ravel(), runs // count)
+        )
+    rows = np.repeat(-(-table.row_counts[blocks] // runs), runs)
     return synthetic_table(table.name, columns, rows, FileLayout(sizes=np.zeros(len(rows), np.int64)))
 
 

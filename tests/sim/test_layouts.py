@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pruning.metadata.pages.row_ranges import RowRanges
 from sim.scans.layouts import FileLayout, RequestOptions
 
 
@@ -15,6 +16,7 @@ def layouts(draw: st.DrawFn) -> FileLayout:
         columns=draw(st.integers(1, 4)),
         blocks_per_file=draw(st.integers(1, 3)),
         pages_per_block=draw(st.integers(1, 3)),
+        page_kinds=draw(st.integers(1, 3)),
     )
 
 
@@ -23,30 +25,30 @@ def test_requests_bring_what_is_wanted(layout: FileLayout, data: st.DataObject) 
     """SIM-7. Without gaps and limits their bytes are those of the pieces, each once."""
     blocks = np.array(sorted(data.draw(st.sets(st.integers(0, len(layout.sizes) - 1), min_size=1))))
     wide = data.draw(st.integers(0, layout.columns))
-    shape = (len(blocks), layout.pages_per_block)
-    pages = np.array(
-        data.draw(st.lists(st.booleans(), min_size=shape[0] * shape[1], max_size=shape[0] * shape[1]))
-    )
-    pages = pages.reshape(shape)
+    masks = [data.draw(st.lists(st.booleans(), min_size=layout.runs, max_size=layout.runs)) for _ in blocks]
+    rows = [RowRanges.of((run, run + 1) for run, is_kept in enumerate(mask) if is_kept) for mask in masks]
     chosen = [at * layout.columns // (wide or layout.columns) for at in range(wide or layout.columns)]
     starts = np.cumsum(layout.sizes) - layout.sizes
     wanted: set[tuple[int, int]] = set()
     for row, block in enumerate(blocks.tolist()):
         for column in chosen:
-            for page in np.flatnonzero(pages[row]).tolist():
-                cuts = layout.columns * layout.pages_per_block
-                piece, size = column * layout.pages_per_block + page, int(layout.sizes[block])
+            count = layout.pages_per_block * (1, 2, 3)[column % layout.page_kinds]
+            for page in {run * count // layout.runs for run in np.flatnonzero(masks[row]).tolist()}:
+                cuts = layout.columns * count
+                piece, size = column * count + page, int(layout.sizes[block])
                 begin, end = (int(starts[block]) + size * at // cuts for at in (piece, piece + 1))
                 wanted.update((block // layout.blocks_per_file, byte) for byte in range(begin, end))
-    plain = list(layout.requests(blocks, RequestOptions(), columns_read=wide, pages=pages))
+    plain = list(layout.requests(blocks, RequestOptions(), columns_read=wide, rows=rows))
     assert sum(size for _, size in plain) == len(wanted)
     apart = sum((file, byte - 1) not in wanted for file, byte in wanted)
     assert len([size for _, size in plain if size]) == apart
-    cut = list(layout.requests(blocks, RequestOptions(request_bytes_max=7), columns_read=wide, pages=pages))
+    cut = list(layout.requests(blocks, RequestOptions(request_bytes_max=7), columns_read=wide, rows=rows))
     assert sum(size for _, size in cut) == len(wanted)
     assert all(size <= 7 for _, size in cut)
-    joined = list(layout.requests(blocks, RequestOptions(gap_bytes=10**6), columns_read=wide, pages=pages))
-    files = {int(block) // layout.blocks_per_file for block in blocks[pages.any(axis=1)]}
+    joined = list(layout.requests(blocks, RequestOptions(gap_bytes=10**6), columns_read=wide, rows=rows))
+    files = {
+        int(block) // layout.blocks_per_file for block, mask in zip(blocks, masks, strict=True) if any(mask)
+    }
     assert len(joined) == len(files)
 
 

@@ -14,7 +14,7 @@ from pruning.expressions.types import LONG
 from pruning.rules.sets.truths import Match
 from pruning.verdicts.classification import classify_blocks, compile_predicate
 from sim.scans.layouts import FileLayout
-from sim.scans.synthetic_tables import SyntheticColumn, SyntheticTable, page_table, synthetic_table
+from sim.scans.synthetic_tables import SyntheticColumn, SyntheticTable, run_table, synthetic_table
 
 NAMES = ("k", "u")
 CONSTANTS = st.integers(-2, 9).map(lambda value: Literal(value, LONG))
@@ -42,7 +42,11 @@ def tables(draw: st.DrawFn) -> SyntheticTable:
         wide = np.array(draw(st.lists(st.integers(0, 4), min_size=blocks, max_size=blocks)))
         columns[name] = SyntheticColumn(low=low, high=low + wide, is_sorted=name == "k")
     rows = np.prod([spread.high - spread.low + 1 for spread in columns.values()], axis=0)
-    layout = FileLayout(sizes=np.full(blocks, 100), pages_per_block=draw(st.integers(1, 3)))
+    layout = FileLayout(
+        sizes=np.full(blocks, 100),
+        pages_per_block=draw(st.integers(1, 3)),
+        page_kinds=draw(st.integers(1, 3)),
+    )
     return synthetic_table("t", columns, rows, layout)
 
 
@@ -68,21 +72,21 @@ def test_what_matches_is_counted_as_if_rows_were_there(table: SyntheticTable, pr
 
 
 @given(tables(), PREDICATES)
-def test_rules_are_sound_of_blocks_and_of_pages(table: SyntheticTable, predicate: Expression) -> None:
-    """SIM-8. NONE has no matching row, ALL no other; the pages that are left have all rows that match."""
+def test_rules_are_sound_of_blocks_and_of_runs_of_pages(table: SyntheticTable, predicate: Expression) -> None:
+    """SIM-8. NONE has no matching row, ALL no other; the runs that are left have all rows that match."""
     program = compile_predicate(predicate)
     verdicts = classify_blocks(program, table.metadata).to_numpy()
     matching = table.matching(predicate)
     assert not matching[verdicts == Match.NONE].any()
     assert (matching == table.row_counts)[verdicts == Match.ALL].all()
-    pages = page_table(table, np.arange(len(matching)))
-    kept = classify_blocks(program, pages.metadata).to_numpy() != Match.NONE
-    count = table.layout.pages_per_block
+    runs = run_table(table, np.arange(len(matching)))
+    kept = classify_blocks(program, runs.metadata).to_numpy() != Match.NONE
+    count = table.layout.runs
     for block in np.flatnonzero(matching).tolist():
         here = slice(block * count, (block + 1) * count)
         held = np.zeros(0, np.int64)
         for low, high in zip(
-            pages.columns["k"].low[here][kept[here]], pages.columns["k"].high[here][kept[here]], strict=True
+            runs.columns["k"].low[here][kept[here]], runs.columns["k"].high[here][kept[here]], strict=True
         ):
             held = np.concatenate([held, np.arange(low, high + 1)])
         assert set(table.values("k", block, predicate).tolist()) <= set(held.tolist())

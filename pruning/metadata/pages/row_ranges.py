@@ -50,6 +50,17 @@ class RowRanges:
         mask[is_after_start] = rows[is_after_start] < self.ends[places[is_after_start]]
         return mask
 
+    def overlaps(self, starts: Numbers, counts: Numbers) -> Mask:
+        """Mark the pages that have some row of the set, each by its first row and its number of rows."""
+        if not len(self.ends):
+            return np.zeros(len(starts), np.bool_)
+        # The first range that ends after the page's first row.
+        places = np.searchsorted(self.ends, starts, "right")
+        is_before_end = places < len(self.ends)
+        next_starts = self.starts[np.minimum(places, len(self.ends) - 1)]
+        mask: Mask = is_before_end & (next_starts < starts + counts)
+        return mask
+
     def intersection(self, other: "RowRanges") -> "RowRanges":
         """Return the rows that are in both sets."""
         return self._combine(other, np.logical_and)

@@ -7,12 +7,10 @@ and of the other columns the pages that have only rows that are skipped.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 
 from pruning.expressions.names import top_column
 from pruning.expressions.types import Kind, Type
-from pruning.metadata.pages.page_beliefs import ColumnPages
 from pruning.metadata.pages.page_reading import GroupPages
 from pruning.metadata.pages.row_ranges import RowRanges
 from pruning.metadata.table.schema import sql_type
@@ -52,7 +50,11 @@ def pages_read(
     """
     read = left.union(kept)
     parts = [
-        (of_column, _overlap(of_column, kept), _overlap(of_column, read))
+        (
+            of_column,
+            kept.overlaps(of_column.first_rows, of_column.row_counts),
+            read.overlaps(of_column.first_rows, of_column.row_counts),
+        )
         for name, of_column in pages.items()
         if columns is None or top_column(name) in columns
     ]
@@ -107,15 +109,3 @@ def rows_left(
         skipped = RowRanges.of(zip(starts.tolist(), (starts + counts).tolist(), strict=True))
         left = left.difference(skipped)
     return left
-
-
-def _overlap(pages: ColumnPages, rows: RowRanges) -> np.ndarray:
-    """Mark the pages that have some of the rows; shape (pages,)."""
-    if not len(rows.ends):
-        return np.zeros(len(pages.first_rows), bool)
-    # The first range that ends after the page's first row.
-    places = np.searchsorted(rows.ends, pages.first_rows, "right")
-    is_before_end = places < len(rows.ends)
-    starts = rows.starts[np.minimum(places, len(rows.ends) - 1)]
-    mask: np.ndarray = is_before_end & (starts < pages.first_rows + pages.row_counts)
-    return mask

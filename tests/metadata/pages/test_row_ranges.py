@@ -42,6 +42,10 @@ def check_operations(pairs: Pairs, other_pairs: Pairs) -> None:
     assert members(first.difference(other)) == rows - other_rows
     assert members(first.complement(ROWS)) == set(range(ROWS)) - rows
     assert (first == other) == (rows == other_rows)
+    # The ranges of the other set, as pages.
+    pages = [set(range(start, end)) for start, end in zip(other.starts, other.ends, strict=True)]
+    overlaps = first.overlaps(other.starts, other.ends - other.starts)
+    assert overlaps.tolist() == [not page.isdisjoint(rows) for page in pages]
     assert first != other or hash(first) == hash(other)
 
 
@@ -70,7 +74,7 @@ def test_sets_of_each_relation_are_drawn(condition: object) -> None:
 def test_a_mutant_of_ranges_dies(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is wrong on one of these pairs of sets."""
     monkeypatch.setattr(*RANGE_MUTANTS[name])
-    sets: list[Pairs] = [[], [(0, 4)], [(6, 9), (1, 3)], [(2, 7)], [(3, 6), (0, 3)]]
+    sets: list[Pairs] = [[], [(0, 4)], [(6, 9), (1, 3)], [(2, 7)], [(3, 6), (0, 3)], [(0, 2)]]
     with pytest.raises(AssertionError):
         assert [check_operations(pairs, others) for pairs in sets for others in sets]
 
