@@ -13,7 +13,7 @@ from rewriting import BINARY, CHUNKS, LIST, META, ROW_GROUPS, rewrite
 
 from oracles.answers.frames import settings as spark_settings
 from pruning.expressions import types
-from pruning.expressions.trees import Column, Compare, Comparison, IsNull, Literal
+from pruning.expressions.trees import Coalesce, Column, Compare, Comparison, IsNull, Literal
 from pruning.metadata.footers.nested import DEPTH_MAX, leaves
 from pruning.metadata.store.collecting import collect
 from pruning.metadata.table.schema import column_types, flat_columns
@@ -209,7 +209,9 @@ def test_a_field_is_no_column_to_filter_a_scan_by(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     pq.write_table(pa.table({"x": [1, 2], "s": [{"x": 1}, {"x": 2}]}), path, row_group_size=1)
     for name, filters in (("x", 1), ("`s`.`x`", 0)):
-        is_one = Compare(Comparison.EQUAL, Column(name, types.LONG), Literal(1, types.LONG))
+        # Spark does not push this itself.
+        value = Coalesce((Column(name, types.LONG), Literal(5, types.LONG)))
+        is_one = Compare(Comparison.EQUAL, value, Literal(1, types.LONG))
         blocks, keep = collect(path, cache=False), pa.array([True, False])
         assert len(range_filters(is_one, blocks, keep, {name: types.LONG})) == filters
 
