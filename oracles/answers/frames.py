@@ -32,6 +32,8 @@ _SETTINGS = {
     "spark.sql.execution.arrow.localRelationThreshold": "48MB",
     "spark.sql.parquet.filterPushdown": "false",
     "spark.sql.parquet.aggregatePushdown": "false",
+    # Spark 3.5 refuses dates before 1582 in files of other writers, unless it is told their calendar.
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.orc.filterPushdown": "false",
     "spark.sql.orc.aggregatePushdown": "false",
 }
