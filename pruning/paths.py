@@ -96,7 +96,7 @@ def collect(
         raise InputError(
             f"The column {missing[0]!r} is in no file; give the exact names of columns in the files."
         )
-    return page_blocks(metadata) if level == "page" else metadata
+    return page_blocks(metadata, cache=cache) if level == "page" else metadata
 
 
 def blocks(

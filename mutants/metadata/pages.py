@@ -9,7 +9,14 @@ import pyarrow as pa
 
 from mutants.replacements import Replacement
 from pruning.metadata.footers.evidence import Claim
-from pruning.metadata.pages import kept_rows, page_beliefs, page_facts, page_reading, run_blocks
+from pruning.metadata.pages import (
+    kept_rows,
+    measured_pages,
+    page_beliefs,
+    page_facts,
+    page_reading,
+    run_blocks,
+)
 from pruning.metadata.pages.page_beliefs import DOUBTS
 from pruning.metadata.pages.row_ranges import RowRanges
 from pruning.verdicts import page_verdicts
@@ -139,8 +146,18 @@ RUN_MUTANTS: Mapping[str, Replacement] = {
     "rows are counted inside the file": Replacement(kept_rows.KeptRows, "without", _inside_file),
 }
 
+MEASURED_MUTANTS: Mapping[str, Replacement] = {
+    "pages are measured at other rows": Replacement(
+        measured_pages.MeasuredPages, "are_at", lambda self, places: True
+    ),
+    "a file states the right bounds": Replacement(measured_pages, "_differ", lambda stated, facts: False),
+    "a file states the bounds of all pages": Replacement(measured_pages, "_is_complete", lambda pages: True),
+}
+
 HIDDEN_ARE_READ = Replacement(page_verdicts, "directory_names", lambda files: frozenset())
 ANY_ROW_GROUP = Replacement(
-    page_reading, "_row_group", lambda footer, locator: footer.row_groups[locator["row_group"]]
+    page_reading,
+    "_row_group",
+    lambda footer, locator: (locator["row_group"], footer.row_groups[locator["row_group"]]),
 )
 ONE_REQUEST_EACH = Replacement(page_facts, "coalesce", sorted)

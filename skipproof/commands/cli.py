@@ -189,15 +189,20 @@ def index(
         bool,
         typer.Option("--bounds", help="Compute bounds and counts from the data instead, for each row group."),
     ] = False,
+    pages: Annotated[bool, typer.Option("--pages", help="With --bounds, for each page.")] = False,
     as_json: Json = False,
 ) -> None:
     """Keep beside the data which values its blocks hold, for later queries to skip by."""
     names = None if columns is None else [name.strip() for name in columns.split(",")]
     if bounds:
         if points or not read_data or bytes_per_block is not None or bits_per_value is not None:
-            raise InputError("--bounds goes with --columns and --json alone; run `skipproof index` twice.")
-        _backfill(path, names, as_json=as_json)
+            raise InputError(
+                "--bounds goes with --columns, --pages and --json alone; run `skipproof index` twice."
+            )
+        _backfill(path, names, level="page" if pages else "row_group", as_json=as_json)
         return
+    if pages:
+        raise InputError("--pages goes with --bounds; give both, or neither.")
     from pruning.metadata.index import indexing
 
     pairs = [parse_pair(text) for text in points or ()]
@@ -215,11 +220,11 @@ def index(
         show_index(showing.console(), report)
 
 
-def _backfill(path: str, names: list[str] | None, *, as_json: bool) -> None:
+def _backfill(path: str, names: list[str] | None, *, level: str, as_json: bool) -> None:
     from pruning.metadata.backfill.backfilling import backfill_in_steps
 
     with show_progress(quiet=as_json) as step:
-        report = backfill_in_steps(path, names, step=step)
+        report = backfill_in_steps(path, names, level=level, step=step)
     if as_json:
         showing.print_json(report.to_dict())
     else:

@@ -39,10 +39,11 @@ def show_backfill(out: Console, report: BackfillReport) -> None:
         table = Table(box=box.SIMPLE_HEAD)
         table.add_column("column", overflow="fold")
         table.add_column("type")
-        for name in ("row groups", "measured"):
+        has_pages = any(column.pages for column in report.columns)
+        for name in ("row groups", "measured", *(["pages"] if has_pages else [])):
             table.add_column(name, justify="right")
         for column in report.columns:
-            counts = (column.row_groups, column.measured)
+            counts = [column.row_groups, column.measured, *([column.pages] if has_pages else [])]
             table.add_row(escape(column.name), column.type, *(f"{count:,}" for count in counts))
         out.print(table)
     out.print(report.summary, soft_wrap=True)

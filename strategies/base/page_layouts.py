@@ -17,6 +17,7 @@ class PageLayout:
         version: The version of data pages, "1.0" or "2.0".
         dictionary: Whether columns are dictionary-coded.
         lists_beside: Whether a column of lists, whose pages have another number of values, stands beside.
+        has_bounds: Whether the file has bounds of pages; without them, it has the places of pages alone.
     """
 
     page_bytes: int
@@ -24,6 +25,7 @@ class PageLayout:
     version: str
     dictionary: bool
     lists_beside: bool
+    has_bounds: bool = True
 
     @property
     def options(self) -> dict[str, Any]:
@@ -34,6 +36,7 @@ class PageLayout:
             "write_batch_size": self.batch_rows,
             "data_page_version": self.version,
             "use_dictionary": self.dictionary,
+            "write_statistics": self.has_bounds,
         }
 
 
@@ -46,4 +49,6 @@ def page_layouts() -> SearchStrategy[PageLayout]:
         version=st.sampled_from(("1.0", "2.0")),
         dictionary=st.booleans(),
         lists_beside=st.booleans(),
+        # Without bounds, files tell nothing, unless their pages are measured.
+        has_bounds=st.sampled_from((True, True, False)),
     )

@@ -4,7 +4,7 @@ Files are written by pyarrow, with pages of few rows that do not align. No Spark
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,6 +24,9 @@ from oracles.meaning.numbers import NoSecondOpinion
 from pruning.expressions.traversal import leaf_names
 from pruning.expressions.trees import And, Column, Compare, Comparison, Expression, IsNull, Literal, Or
 from pruning.expressions.types import INTEGER, LONG
+from pruning.metadata.backfill.measured_files import measure_files
+from pruning.metadata.pages.measured_pages import MeasuredFiles, pages_of_shards
+from pruning.metadata.pages.page_reading import ArrowFiles
 from pruning.metadata.store.collecting import collect
 from pruning.rules.sets.truths import Match
 from pruning.verdicts.classification import classify_blocks
@@ -38,18 +41,26 @@ SPARK = {b"org.apache.spark.version": b"4.3.0"}
 
 @dataclass(frozen=True, slots=True)
 class PagedCase:
-    """A table of a row group for each block, its pages, and a predicate over it."""
+    """A table of a row group for each block, its pages, a predicate, and whether its pages were measured."""
 
     table: Table
     layout: PageLayout
     predicate: Expression
+    is_measured: bool = False
 
 
 @st.composite
 def paged_cases(draw: st.DrawFn) -> PagedCase:
     """Cases of any type, in row groups of up to a dozen rows."""
     table = draw(tables(max_blocks=2, max_rows=12))
-    return PagedCase(table, draw(page_layouts()), draw(predicates(table, max_leaves=5)))
+    return PagedCase(
+        table, draw(page_layouts()), draw(predicates(table, max_leaves=5)), is_measured=draw(st.booleans())
+    )
+
+
+def _measured_now(source: ArrowFiles, files: Sequence[str], columns: object) -> MeasuredFiles:
+    """Measure the pages of files, as if they had been measured before."""
+    return pages_of_shards(measure_files(files, columns=None, level="page").shards)
 
 
 def write_case(case: PagedCase, path: Path) -> None:
@@ -69,7 +80,9 @@ def write_case(case: PagedCase, path: Path) -> None:
 
 def verdicts_on_rows(case: PagedCase) -> list[list[Match]]:
     """Return the verdict on each row of each row group, which each row must have exactly once."""
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        if case.is_measured:
+            patch.setattr(ArrowFiles, "measured", _measured_now)
         path = Path(folder) / "t.parquet"
         write_case(case, path)
         metadata = collect(path, cache=False)
@@ -132,6 +145,21 @@ def test_row_groups_with_rows_of_each_verdict_are_drawn(together: Sequence[Match
 
     def reached(case: PagedCase) -> bool:
         return any(set(together) <= set(rows) for rows in verdicts_on_rows(case))
+
+    find(paged_cases(), reached, settings=unshrunk(3_000))
+
+
+def test_rows_are_decided_by_measured_pages_alone() -> None:
+    """Without this, nothing could be measured: the file has no bounds, so it decides nothing itself."""
+
+    def reached(case: PagedCase) -> bool:
+        if case.layout.has_bounds or not case.is_measured:
+            return False
+        rows = [verdict for of_group in verdicts_on_rows(case) for verdict in of_group]
+        of_file = [
+            verdict for of_group in verdicts_on_rows(replace(case, is_measured=False)) for verdict in of_group
+        ]
+        return {Match.NONE, Match.ALL} <= set(rows) and set(of_file) == {Match.SOME}
 
     find(paged_cases(), reached, settings=unshrunk(3_000))
 

@@ -91,6 +91,15 @@ def test_bounds_are_computed_and_reported(run: Any, table: Path) -> None:
     }  # fmt: skip
 
 
+def test_bounds_of_pages_are_counted_by_columns(run: Any, table: Path) -> None:
+    """They are those of an option of its own, which says nothing without the other."""
+    pq.write_table(pq.read_table(table / "x.parquet"), table / "x.parquet", write_page_index=True)
+    status, out, _ = run("index", str(table), "--bounds", "--pages")
+    assert (status, "pages" in out) == (0, True)
+    status, _, errors = run("index", str(table), "--pages")
+    assert (status, "--pages goes with --bounds" in errors) == (2, True)
+
+
 def test_bounds_go_with_no_option_of_an_index(run: Any, table: Path) -> None:
     """And a wrong column is told as for an index; a file that cannot be read is named."""
     for options in (("--no-data",), ("--points", "a,b"), ("--bytes-per-block", "64")):

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from pruning.arguments import check_texts
+from pruning.arguments import LEVELS, check_option, check_texts
 from pruning.errors import InputError
 from pruning.metadata.backfill.measured_files import measure_files
 from pruning.metadata.files.listing import ListedFile, Listing, Paths, list_files, listings_by_place
@@ -19,7 +19,13 @@ from pruning.metadata.files.places import Place, make_folder, places_of
 from pruning.metadata.index.block_values import indexable_names
 from pruning.metadata.index.child_processes import file_batches, read_in_processes
 from pruning.metadata.store.log import FOLDER
-from pruning.metadata.store.measured_packs import measured_columns, measured_packs, measured_shards
+from pruning.metadata.store.measured_packs import (
+    MEASURED,
+    MEASURED_PAGES,
+    measured_columns,
+    measured_packs,
+    measured_shards,
+)
 from pruning.metadata.store.measured_writing import keep_measured, tidy_measured
 from pruning.metadata.table.blocks import Shard, rename
 from pruning.metadata.table.measured import DISTINCT
@@ -40,12 +46,16 @@ Step = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnBackfill:
-    """The measured row groups of one column; in the others, Spark may read other values than Arrow."""
+    """The measured row groups of one column; in the others, Spark may read other values than Arrow.
+
+    `pages` counts the measured pages in them, by pages. A row group without pages is not measured then.
+    """
 
     name: str
     type: str
     row_groups: int
     measured: int
+    pages: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,12 +94,15 @@ class BackfillReport:
         lines = [self.summary]
         lines += [
             f"{column.name}: {column.measured:,} of {column.row_groups:,} row groups measured"
+            + (f", {column.pages:,} pages" if column.pages else "")
             for column in self.columns
         ]
         return "\n".join([*lines, *self.failures.values()])
 
 
-def backfill(paths: Paths, columns: Sequence[str] | None = None, *, spark: Any = None) -> BackfillReport:
+def backfill(
+    paths: Paths, columns: Sequence[str] | None = None, *, spark: Any = None, level: str = "row_group"
+) -> BackfillReport:
     """Compute statistics from the data of Parquet files, and store them beside the files.
 
     They are the bounds, the numbers of NULL and of NaN, and the number of distinct values, for each row group
@@ -100,6 +113,10 @@ def backfill(paths: Paths, columns: Sequence[str] | None = None, *, spark: Any =
         paths: As for `pruning.collect`; local files only.
         columns: Top-level columns by exact name; None means all of them.
         spark: A session whose tasks read the data if there are very many files.
+        level: "row_group" or "page". By pages, the statistics are those of each page of a column, where the
+            file has an offset index, which says where they begin. They are used wherever page indexes are:
+            for pages whose bounds the file does not state, or states wrongly, and for NaN, which it does not
+            count.
     Raises:
         InputError: an argument is of a wrong type, a path is missing or not local, a column is in no file,
             no file can be read, or nothing can be written.
@@ -114,7 +131,7 @@ def backfill(paths: Paths, columns: Sequence[str] | None = None, *, spark: Any =
         >>> [(block["x"]["max"], block["x"]["nan_count"]) for block in blocks]
         [(2.0, 0), (9.0, 0)]
     """
-    return backfill_in_steps(paths, columns, spark=spark)
+    return backfill_in_steps(paths, columns, spark=spark, level=level)
 
 
 def backfill_in_steps(
@@ -122,9 +139,11 @@ def backfill_in_steps(
     columns: Sequence[str] | None = None,
     *,
     spark: Any = None,
+    level: str = "row_group",
     step: Step = lambda what, done, total: None,
 ) -> BackfillReport:
     """Do the work of `backfill`, and call `step` after each batch of files."""
+    check_option("level", level, LEVELS)
     if columns is not None:
         check_texts("columns", columns)
     for name in columns or ():
@@ -133,30 +152,35 @@ def backfill_in_steps(
     listing = list_files(paths)
     if listing.parent is None:
         raise InputError("Statistics are kept beside local files only; name a local path")
-    targets = _targets(listing)
+    targets = _targets(listing, MEASURED_PAGES if level == "page" else MEASURED)
     for target in targets:
         tidy_measured(target.place, damaged=True)
     files = list({listed.file: listed for listed in listing.files}.values())
     done = _done_files(targets, columns)
     batches = file_batches([listed for listed in files if listed.file not in done])
     step("reading", len(done), len(files))
-    work = _Work()
+    work = _Work(level)
     finished = len(done)
-    for batch, outcome in zip(batches, _outcomes(batches, columns, spark), strict=True):
+    options = {"columns": None if columns is None else list(columns), "level": level}
+    for batch, outcome in zip(batches, _outcomes(batches, options, spark), strict=True):
         _keep(targets, batch, outcome, columns, work)
         finished += len(batch)
         step("reading", finished, len(files))
     for target in targets:
         tidy_measured(target.place)
-    _check_work(work, listing, columns, done)
+    _check_work(work, listing, columns, done, targets[0].suffix)
     return work.report(len(done))
 
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """A place to keep statistics in, and the listed files by their names, as they are looked up there."""
+    """A place to keep statistics in, and the listed files by their names, as they are looked up there.
+
+    `suffix` is how the names of its packs end.
+    """
 
     place: Place
+    suffix: str
     listing: Listing
     files: Mapping[str, ListedFile]
 
@@ -166,7 +190,7 @@ class _Target:
         return replace(self.listing, files=tuple(self.files[name] for name in names))
 
 
-def _targets(listing: Listing) -> list[_Target]:
+def _targets(listing: Listing, suffix: str) -> list[_Target]:
     """Return the places to keep statistics in, each once; their folders are made.
 
     Raises:
@@ -177,7 +201,7 @@ def _targets(listing: Listing) -> list[_Target]:
         for place in places_of(part)[:1]:
             _make_folder(place)
             files = {listed.file: listed for listed in part.files}
-            targets.setdefault(place, _Target(place, part, files))
+            targets.setdefault(place, _Target(place, suffix, part, files))
     if not targets:
         raise InputError(f"{listing.parent}: nothing is kept in the root of a file system; name a directory")
     return list(targets.values())
@@ -191,36 +215,61 @@ def _make_folder(place: Place) -> None:
 
 
 @dataclass(slots=True)
+class _ColumnWork:
+    """The row groups of a column, those with a block that was not measured, and the number of the others.
+
+    A block is a row group or a page.
+    """
+
+    row_groups: set[tuple[str, int]] = field(default_factory=set)
+    unmeasured: set[tuple[str, int]] = field(default_factory=set)
+    blocks: int = 0
+
+
+@dataclass(slots=True)
 class _Work:
     """The sums over what was measured and kept, and a sentence about each file of which nothing is kept."""
 
-    files: int = 0
-    row_groups: int = 0
+    level: str
+    files: set[str] = field(default_factory=set)
+    row_groups: set[tuple[str, int]] = field(default_factory=set)
     size_bytes: int = 0
-    # The numbers of row groups, and of the measured ones, by the name and the type of a column.
-    columns: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    # By the name and the type of a column.
+    columns: dict[tuple[str, str], _ColumnWork] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
 
     def add(self, shard: Shard) -> None:
         """Count a shard that is kept."""
-        self.files += len(shard.files)
-        self.row_groups += len(shard.table)
+        self.files.update(shard.files)
         self.size_bytes += shard.table.nbytes
+        located = (whole(shard.table[name]).to_pylist() for name in ("file", "row_group"))
+        groups = list(zip(*located, strict=True))
+        self.row_groups.update(groups)
         structs = whole(shard.table["columns"])
         for name, type_ in column_types(shard.table).items():
-            row_groups, measured = self.columns.get((name, type_.sql), (0, 0))
-            measured += len(structs) - field_of(field_of(structs, name), DISTINCT).null_count
-            self.columns[name, type_.sql] = row_groups + len(structs), measured
+            is_measured = field_of(field_of(structs, name), DISTINCT).is_valid().to_pylist()
+            of_column = self.columns.setdefault((name, type_.sql), _ColumnWork())
+            of_column.row_groups.update(groups)
+            of_column.blocks += sum(is_measured)
+            of_column.unmeasured.update(
+                group for group, measured in zip(groups, is_measured, strict=True) if not measured
+            )
 
     def report(self, done_before: int) -> BackfillReport:
         """Return the report; `done_before` files were not read."""
         return BackfillReport(
-            files=self.files,
-            row_groups=self.row_groups,
+            files=len(self.files),
+            row_groups=len(self.row_groups),
             bytes=self.size_bytes,
             columns=tuple(
-                ColumnBackfill(name=name, type=type_, row_groups=row_groups, measured=measured)
-                for (name, type_), (row_groups, measured) in self.columns.items()
+                ColumnBackfill(
+                    name=name,
+                    type=type_,
+                    row_groups=len(work.row_groups),
+                    measured=len(work.row_groups - work.unmeasured),
+                    pages=work.blocks if self.level == "page" else 0,
+                )
+                for (name, type_), work in self.columns.items()
             ),
             done_before=done_before,
             failures=self.failures,
@@ -231,7 +280,7 @@ def _done_files(targets: Sequence[_Target], columns: Sequence[str] | None) -> se
     """Return the files of which everything that is wanted is kept in each place."""
     done = []
     for target in targets:
-        kept = measured_columns(target.listing)
+        kept = measured_columns(target.listing, target.suffix)
         done.append({file for file, sets in kept.items() if _covers(sets, columns)})
     return set.intersection(*done)
 
@@ -244,39 +293,38 @@ def _covers(sets: Sequence[tuple[str, ...] | None], columns: Sequence[str] | Non
 
 
 def _outcomes(
-    batches: Sequence[Sequence[ListedFile]], columns: Sequence[str] | None, spark: Any
+    batches: Sequence[Sequence[ListedFile]], options: dict[str, Any], spark: Any
 ) -> Iterator[ReadResult]:
     """Yield the outcome of each batch, read by Spark's tasks if there are many files and a session."""
-    wanted = None if columns is None else list(columns)
     finished = 0
     if spark is not None and sum(map(len, batches)) >= SPARK_FILES_MIN:
         try:
-            for outcome in _outcomes_in_spark(batches, wanted, spark):
+            for outcome in _outcomes_in_spark(batches, options, spark):
                 yield outcome
                 finished += 1
         # Whatever stops a job, the files can still be read here; a file that ends its reader is named then.
         except Exception as error:
             _log.warning("measuring by Spark failed (%s); measuring in processes", type(error).__name__)
-    yield from read_in_processes(_CHILD, batches[finished:], {"columns": wanted})
+    yield from read_in_processes(_CHILD, batches[finished:], options)
 
 
 def _outcomes_in_spark(
-    batches: Sequence[Sequence[ListedFile]], columns: list[str] | None, spark: Any
+    batches: Sequence[Sequence[ListedFile]], options: dict[str, Any], spark: Any
 ) -> Iterator[ReadResult]:
     """Yield the outcome of each batch; a job reads as many as keep all tasks busy."""
     context = spark.sparkContext
     size = _BATCHES_PER_SLOT * context.defaultParallelism
     for start in range(0, len(batches), size):
         names = [[listed.file for listed in batch] for batch in batches[start : start + size]]
-        tasks = context.parallelize(names, len(names)).map(partial(_measure_in_task, columns))
+        tasks = context.parallelize(names, len(names)).map(partial(_measure_in_task, options))
         for parts, failures in tasks.collect():
             yield ReadResult([from_bytes(files, data) for files, data in parts], failures)
 
 
 def _measure_in_task(
-    columns: list[str] | None, files: list[str]
+    options: dict[str, Any], files: list[str]
 ) -> tuple[list[tuple[tuple[str, ...], bytes]], dict[str, str]]:
-    outcome = measure_files(files, columns=columns)
+    outcome = measure_files(files, **options)
     return [(part.files, to_bytes(part)) for part in outcome.shards], outcome.failures
 
 
@@ -305,7 +353,7 @@ def _kept_files(
     target: _Target, listing: Listing, shards: Sequence[Shard], columns: Sequence[str] | None
 ) -> set[str]:
     try:
-        return keep_measured(target.place, listing, shards, columns)
+        return keep_measured(target.place, listing, shards, columns, target.suffix)
     except OSError as error:
         raise _unwritable(target.place, error) from error
 
@@ -317,12 +365,14 @@ def _unwritable(place: Place, error: OSError) -> InputError:
     )
 
 
-def _check_work(work: _Work, listing: Listing, columns: Sequence[str] | None, done: Collection[str]) -> None:
+def _check_work(
+    work: _Work, listing: Listing, columns: Sequence[str] | None, done: Collection[str], suffix: str
+) -> None:
     if work.failures and not done and len(work.failures) == len({listed.file for listed in listing.files}):
         raise InputError(next(iter(work.failures.values())))
     names = {name for name, _ in work.columns}
     if done and not names.issuperset(columns or ()):
-        before = measured_shards(measured_packs(listing), listing, columns)
+        before = measured_shards(measured_packs(listing, suffix), listing, columns)
         names |= {name for part in before for name in column_types(part.table)}
     readable = [listed.file for listed in listing.files if listed.file not in work.failures]
     for name in columns or ():

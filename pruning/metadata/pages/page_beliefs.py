@@ -1,6 +1,7 @@
 """Trust in page indexes: one table of doubts about the index of a column chunk, each with its reason.
 
-An index is believed as a whole or not at all. What it then says of each page is judged by the doubts about
+The places of pages are believed as a whole or not at all, and so are their bounds and counts, which need the
+places. What an index then says of each page is judged by the doubts about
 footers (`pruning.metadata.footers.trust`), as if the page were a chunk, and nothing is believed of a page
 that a doubt has taken from its chunk: a writer errs in both alike.
 
@@ -33,26 +34,39 @@ from pruning.metadata.table.believing import typed_bounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnPages:
-    """The pages of one column in one row group, as far as their index is believed.
+class PagePlaces:
+    """The places of the pages of one column in one row group.
 
     Attributes:
         first_rows: The first row of each page, inside the row group; shape (pages,), from 0 on, rising.
         row_counts: The number of rows of each page.
-        null_counts: The number of NULLs of each page; null is unknown.
-        min, max: Bounds of the values of each page that are neither NULL nor NaN; null is unknown.
         offsets, sizes: The place of each page in the file, and its compressed bytes, its header among them.
         index_bytes: The bytes of the two indexes themselves.
     """
 
     first_rows: Numbers
     row_counts: Numbers
-    null_counts: pa.Array
-    min: pa.Array
-    max: pa.Array
     offsets: Numbers
     sizes: Numbers
     index_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnPages(PagePlaces):
+    """The pages of one column in one row group, as far as anything is known of them.
+
+    Attributes:
+        null_counts: The number of NULLs of each page; null is unknown.
+        nan_counts: The number of NaNs of each page; null is unknown.
+        min, max: Bounds of the values of each page that are neither NULL nor NaN; null is unknown.
+        is_stated: Whether the file states these bounds, by which its readers skip pages.
+    """
+
+    null_counts: pa.Array
+    nan_counts: pa.Array
+    min: pa.Array
+    max: pa.Array
+    is_stated: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,44 +107,55 @@ class PageEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageDoubt:
-    """A reason not to believe the page index of a chunk."""
+    """A reason not to believe the page index of a chunk, or even the places of its pages."""
 
     name: str
     reason: str
     applies: Callable[[PageEvidence], bool]
+    takes_places: bool = False
 
 
 # A doubt may assume that no earlier one applies.
 DOUBTS: tuple[PageDoubt, ...] = (
     PageDoubt(
-        name="unreadable index",
-        reason="one of the two indexes is missing, or its bytes are something else",
-        applies=lambda e: e.facts.column_index is None or e.facts.offset_index is None,
+        name="unreadable places",
+        reason="the offset index is missing, or its bytes are something else",
+        applies=lambda e: e.facts.offset_index is None,
+        takes_places=True,
     ),
     PageDoubt(
         name="elements of arrays",
         reason="elements are not rows, and older writers let a page begin in the middle of a row",
         applies=lambda e: e.traits.repeated,
+        takes_places=True,
     ),
     PageDoubt(
         name="shared index",
         reason="an index that two chunks name is that of one of them at most",
         applies=lambda e: e.shared,
-    ),
-    PageDoubt(
-        name="lists of unequal length",
-        reason="each list of the two indexes has one entry for each page, of which there is one at least",
-        applies=lambda e: len(_lengths(e)) > 1 or 0 in _lengths(e),
+        takes_places=True,
     ),
     PageDoubt(
         name="pages without rows",
         reason="first rows begin with 0, rise from page to page, and are rows of the row group",
-        applies=lambda e: e.places.first_rows[0] != 0 or min(e.row_counts) < 1,
+        applies=lambda e: e.places.first_rows[:1] != [0] or min(e.row_counts) < 1,
+        takes_places=True,
     ),
     PageDoubt(
         name="pages of another chunk",
         reason="pages lie one after the other in the bytes of their chunk",
         applies=lambda e: not _lie_in_chunk(e),
+        takes_places=True,
+    ),
+    PageDoubt(
+        name="unreadable bounds",
+        reason="the column index is missing, or its bytes are something else",
+        applies=lambda e: e.facts.column_index is None,
+    ),
+    PageDoubt(
+        name="lists of unequal length",
+        reason="each list of the two indexes has one entry for each page",
+        applies=lambda e: len(_lengths(e)) > 1,
     ),
     PageDoubt(
         name="NULL pages with values",
@@ -150,6 +175,20 @@ def first_doubt(evidence: PageEvidence) -> PageDoubt | None:
     return next((doubt for doubt in DOUBTS if doubt.applies(evidence)), None)
 
 
+def believed_places(evidence: PageEvidence) -> PagePlaces | None:
+    """Return the places of the pages of a chunk; None if a doubt takes them."""
+    if any(doubt.takes_places and doubt.applies(evidence) for doubt in DOUBTS):
+        return None
+    places = evidence.places
+    return PagePlaces(
+        first_rows=np.array(places.first_rows, np.int64),
+        row_counts=np.array(evidence.row_counts, np.int64),
+        offsets=np.array(places.offsets, np.int64),
+        sizes=np.array(places.sizes, np.int64),
+        index_bytes=sum(index.size for index in evidence.chunk.indexes),
+    )
+
+
 def believed_pages(evidence: PageEvidence, source: Provenance) -> ColumnPages | None:
     """Return what is believed of the pages of a chunk; None if a doubt applies to their index.
 
@@ -157,23 +196,25 @@ def believed_pages(evidence: PageEvidence, source: Provenance) -> ColumnPages | 
         evidence: The facts about the chunk and its index.
         source: The file's writer.
     """
-    if first_doubt(evidence) is not None:
+    places = None if first_doubt(evidence) is not None else believed_places(evidence)
+    if places is None:
         return None
-    traits, places = evidence.traits, evidence.places
-    rows = np.array(evidence.row_counts, np.int64)
+    traits, rows = evidence.traits, places.row_counts
     believed = beliefs(_facts_as_of_chunks(evidence), rows, traits, source)
     minima, maxima = typed_bounds(believed, traits)
     doubted = _doubted_claims(evidence, source)
     everywhere: Mask = np.ones(len(rows), np.bool_)
     return ColumnPages(
-        first_rows=np.array(places.first_rows, np.int64),
+        first_rows=places.first_rows,
         row_counts=rows,
         null_counts=without(believed.null_count, everywhere & (Claim.NULL_COUNT in doubted)),
         min=without(minima, everywhere & (Claim.MIN in doubted)),
+        nan_counts=pa.nulls(len(rows), pa.int64()),
         max=without(maxima, everywhere & (Claim.MAX in doubted)),
-        offsets=np.array(places.offsets, np.int64),
-        sizes=np.array(places.sizes, np.int64),
-        index_bytes=sum(index.size for index in evidence.chunk.indexes),
+        is_stated=True,
+        offsets=places.offsets,
+        sizes=places.sizes,
+        index_bytes=places.index_bytes,
     )
 
 

@@ -3,23 +3,25 @@
 import pyarrow as pa
 
 from pruning.metadata.pages.kept_rows import KeptRows
-from pruning.metadata.pages.page_reading import read_pages
+from pruning.metadata.pages.page_reading import ArrowFiles, read_pages
 from pruning.metadata.pages.run_blocks import run_blocks
 from pruning.metadata.table.schema import column_types
 
 _KEY, _PAGES = b"skipproof.level", b"page"
 
 
-def page_blocks(metadata: pa.Table) -> pa.Table:
+def page_blocks(metadata: pa.Table, *, cache: bool) -> pa.Table:
     """Return the blocks between the page boundaries of all columns of row groups, with the note.
 
     Args:
         metadata: Block metadata of row groups of Parquet files. A row group without page indexes is one block
             as before, and one without rows is left out.
+        cache: Whether what was measured of pages, and is kept beside the data, is used.
     Raises:
         InputError: a file cannot be read or is damaged.
     """
-    blocks = run_blocks(KeptRows.all_of(metadata), read_pages(metadata, column_types(metadata))).blocks
+    pages = read_pages(metadata, column_types(metadata), ArrowFiles(cache=cache))
+    blocks = run_blocks(KeptRows.all_of(metadata), pages).blocks
     return blocks.replace_schema_metadata({**(blocks.schema.metadata or {}), _KEY: _PAGES})
 
 

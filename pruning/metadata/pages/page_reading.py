@@ -10,7 +10,9 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from pruning.errors import InputError
-from pruning.metadata.files.locations import NoFileSystem, locate
+from pruning.expressions.names import top_column
+from pruning.metadata.files.listing import list_files
+from pruning.metadata.files.locations import NoFileSystem, is_on_local_disk, locate
 from pruning.metadata.footers.evidence import Provenance
 from pruning.metadata.footers.footer import (
     ByteRange,
@@ -21,8 +23,16 @@ from pruning.metadata.footers.footer import (
     read_footer_bytes,
 )
 from pruning.metadata.footers.frames import FrameColumn, frame_of
-from pruning.metadata.pages.page_beliefs import ColumnPages, PageEvidence, believed_pages
+from pruning.metadata.pages.measured_pages import MeasuredFiles, MeasuredPages, pages_of_shards, with_measured
+from pruning.metadata.pages.page_beliefs import (
+    ColumnPages,
+    PageEvidence,
+    PagePlaces,
+    believed_pages,
+    believed_places,
+)
 from pruning.metadata.pages.page_facts import PageFacts, read_page_facts
+from pruning.metadata.store.measured_packs import MEASURED_PAGES, measured_packs, measured_shards
 
 # Threads overlap the waiting for storage.
 _THREADS = 8
@@ -48,9 +58,19 @@ class PageFiles(Protocol):
             InputError: a file cannot be read.
         """
 
+    def measured(self, files: Sequence[str], columns: Collection[str]) -> MeasuredFiles:
+        """Return what `pruning.backfill` measured of the pages of columns."""
 
+
+@dataclass(frozen=True, slots=True)
 class ArrowFiles:
-    """Files that Arrow's file systems read: local ones, and those of stores that Arrow knows."""
+    """Files that Arrow's file systems read: local ones, and those of stores that Arrow knows.
+
+    Attributes:
+        cache: Whether what is kept beside the files is used.
+    """
+
+    cache: bool = True
 
     def footers(self, files: Sequence[str]) -> list[bytes | None]:
         """Return the bytes of the footers; None for a file of a store that Arrow does not know."""
@@ -84,11 +104,19 @@ class ArrowFiles:
             parts = {file: iter(part) for file, part in zip(of_files, pool.map(read, of_files), strict=True)}
         return [next(parts[file]) for file, _ in places]
 
+    def measured(self, files: Sequence[str], columns: Collection[str]) -> MeasuredFiles:
+        """Return what was measured of local files that are unchanged."""
+        if not files or not self.cache or not all(map(is_on_local_disk, files)):
+            return {}
+        listing = list_files(files, patterns=False)
+        packs = measured_packs(listing, MEASURED_PAGES)
+        return pages_of_shards(measured_shards(packs, listing, {top_column(name) for name in columns}))
+
 
 def read_pages(
     metadata: pa.Table, columns: Collection[str], source: PageFiles | None = None
 ) -> list[GroupPages]:
-    """Return the believed pages of some columns of each row group; empty for one without page indexes.
+    """Return what is known of the pages of some columns of each row group; empty without page indexes.
 
     The footer of each file is read again, because it has the places of the indexes. A row group that is not
     there any more has no pages.
@@ -109,18 +137,50 @@ def read_pages(
     for row, locator in enumerate(locators):
         rows_by_file.setdefault(locator["file"], []).append(row)
     raw = source.footers(list(rows_by_file))
+    footers = {
+        file: parse_footer(file, data)
+        for file, data in zip(rows_by_file, raw, strict=True)
+        if data is not None
+    }
     groups_of_files = {
         file: _PagedFile.of(
-            parse_footer(file, footer), [locators[row] for row in rows_by_file[file]], columns
+            footer, [_row_group(footer, locators[row]) for row in rows_by_file[file]], columns
         )
-        for file, footer in zip(rows_by_file, raw, strict=True)
-        if footer is not None
+        for file, footer in footers.items()
     }
     facts = read_page_facts({file: paged.chunks for file, paged in groups_of_files.items()}, source.ranges)
+    measured = source.measured(list(groups_of_files), columns)
     for file, paged in groups_of_files.items():
-        for row, of_group in zip(rows_by_file[file], paged.pages(facts[file]), strict=True):
+        of_groups = paged.pages(facts[file], measured.get(file, {}))
+        for row, of_group in zip(rows_by_file[file], of_groups, strict=True):
             pages[row] = of_group
     return pages
+
+
+def read_places(file: str, columns: Collection[str]) -> list[dict[str, PagePlaces]]:
+    """Return the places of the pages of columns in each row group of a file, as far as they are believed.
+
+    Args:
+        file: Its path or URI.
+        columns: The columns by their names in block metadata.
+    Raises:
+        InputError: the file cannot be read or is damaged.
+    """
+    source = ArrowFiles()
+    (raw,) = source.footers([file])
+    if raw is None:
+        return []
+    footer = parse_footer(file, raw)
+    paged = _PagedFile.of(footer, list(enumerate(footer.row_groups)), columns)
+    facts = read_page_facts({file: paged.chunks}, source.ranges)[file]
+    return [
+        {
+            name: places
+            for name, evidence in of_group.items()
+            if (places := believed_places(evidence)) is not None
+        }
+        for of_group in paged.evidence(facts)
+    ]
 
 
 def directory_names(files: Iterable[str]) -> frozenset[str]:
@@ -136,77 +196,92 @@ def directory_names(files: Iterable[str]) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class _PagedFile:
-    """A file some of whose row groups are cut at pages; None stands for one that is not there any more."""
+    """A file some of whose row groups are cut at pages; None stands for one that is not there any more.
+
+    Each row group has its ordinal beside it.
+    """
 
     footer: Footer
     source: Provenance
     columns: Sequence[FrameColumn]
-    groups: Sequence[RowGroup | None]
+    groups: Sequence[tuple[int, RowGroup | None]]
 
     @classmethod
     def of(
-        cls, footer: Footer, locators: Sequence[Mapping[str, int]], columns: Collection[str]
+        cls, footer: Footer, groups: Sequence[tuple[int, RowGroup | None]], columns: Collection[str]
     ) -> "_PagedFile":
-        """Return the columns of these names, and the row groups at these places."""
+        """Return the columns of these names, and some row groups."""
         frame = frame_of(footer)
         chosen = [column for column in frame.columns if column.name in columns]
-        return cls(footer, frame.source, chosen, [_row_group(footer, locator) for locator in locators])
+        return cls(footer, frame.source, chosen, groups)
 
     @property
     def chunks(self) -> list[Chunk]:
         """The chunks of the columns, row group by row group."""
         return [
             group.chunks[column.chunk]
-            for group in self.groups
+            for _, group in self.groups
             if group is not None
             for column in self.columns
         ]
 
-    def pages(self, facts: Sequence[PageFacts]) -> Iterator[GroupPages]:
-        """Yield the believed pages of each row group, by the facts about its chunks."""
+    def evidence(self, facts: Sequence[PageFacts]) -> Iterator[dict[str, PageEvidence]]:
+        """Yield the evidence about the columns of each row group, by the facts about their chunks."""
         # An index that two chunks name is believed of neither.
         indexes = Counter(
             index for group in self.footer.row_groups for chunk in group.chunks for index in chunk.indexes
         )
         of_chunks = iter(facts)
-        for group in self.groups:
-            if group is None:
-                yield _NO_PAGES
-                continue
-            of_group = [next(of_chunks) for _ in self.columns]
-            yield _group_pages(group, self.columns, of_group, indexes, self.source)
+        for _, group in self.groups:
+            of_group: dict[str, PageEvidence] = {}
+            for column in self.columns:
+                if group is None:
+                    break
+                chunk = group.chunks[column.chunk]
+                of_group[column.name] = PageEvidence(
+                    traits=column.traits,
+                    chunk=chunk,
+                    rows=group.row_count,
+                    facts=next(of_chunks),
+                    shared=any(indexes[index] > 1 for index in chunk.indexes),
+                )
+            yield of_group
+
+    def pages(
+        self, facts: Sequence[PageFacts], measured: Mapping[tuple[int, str], MeasuredPages]
+    ) -> Iterator[GroupPages]:
+        """Yield what is known of the pages of each row group.
+
+        Args:
+            facts: The facts about their chunks.
+            measured: What was measured of pages, by the row group and the name of the column.
+        """
+        for (ordinal, _), of_group in zip(self.groups, self.evidence(facts), strict=True):
+            pages = {
+                name: _column_pages(evidence, self.source, measured.get((ordinal, name)))
+                for name, evidence in of_group.items()
+            }
+            yield {name: of_column for name, of_column in pages.items() if of_column is not None}
 
 
-def _group_pages(
-    group: RowGroup,
-    columns: Sequence[FrameColumn],
-    facts: Sequence[PageFacts],
-    indexes: Counter[ByteRange],
-    source: Provenance,
-) -> GroupPages:
-    """Return the believed pages of columns of a row group; `indexes` counts who names which index."""
-    pages: dict[str, ColumnPages] = {}
-    for column, facts_of_column in zip(columns, facts, strict=True):
-        chunk = group.chunks[column.chunk]
-        evidence = PageEvidence(
-            traits=column.traits,
-            chunk=chunk,
-            rows=group.row_count,
-            facts=facts_of_column,
-            shared=any(indexes[index] > 1 for index in chunk.indexes),
-        )
-        believed = believed_pages(evidence, source)
-        if believed is not None:
-            pages[column.name] = believed
-    return pages
+def _column_pages(
+    evidence: PageEvidence, source: Provenance, measured: MeasuredPages | None
+) -> ColumnPages | None:
+    """Return what is known of the pages of a chunk; None if nothing is."""
+    stated = believed_pages(evidence, source)
+    places = None if measured is None else believed_places(evidence)
+    if measured is None or places is None:
+        return stated
+    return with_measured(stated, places, measured, evidence.traits.storage.type)
 
 
-def _row_group(footer: Footer, locator: Mapping[str, int]) -> RowGroup | None:
-    """Return the row group at a locator; None if the footer has another one there, or none."""
-    if locator["row_group"] >= len(footer.row_groups):
-        return None
-    group = footer.row_groups[locator["row_group"]]
+def _row_group(footer: Footer, locator: Mapping[str, int]) -> tuple[int, RowGroup | None]:
+    """Return the row group at a locator, with its ordinal; None if the footer has another one, or none."""
+    ordinal = locator["row_group"]
+    if ordinal >= len(footer.row_groups):
+        return ordinal, None
+    group = footer.row_groups[ordinal]
     offsets = [chunk.byte_offset for chunk in group.chunks if chunk.byte_offset is not None]
     first = min(offsets, default=None) if len(offsets) == len(group.chunks) else None
     is_same = group.row_count == locator["row_count"] and first == locator["byte_offset"]
-    return group if is_same else None
+    return ordinal, group if is_same else None

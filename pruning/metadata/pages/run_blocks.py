@@ -5,7 +5,7 @@ in one page of each column.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
@@ -19,7 +19,7 @@ from pruning.metadata.pages.page_beliefs import ColumnPages
 from pruning.metadata.pages.page_reading import GroupPages
 from pruning.metadata.pages.row_ranges import RowRanges
 from pruning.metadata.table.comparable import with_comparable
-from pruning.metadata.table.measured import DISTINCT
+from pruning.metadata.table.measured import DISTINCT, STATED, with_stated
 from pruning.metadata.table.memberships import is_compatible
 from pruning.metadata.table.ordered import as_ordered, true_lanes, without_crossed
 from pruning.metadata.table.schema import column_types, sql_type
@@ -53,8 +53,10 @@ def run_blocks(kept: KeptRows, pages: Sequence[GroupPages]) -> Runs:
         The runs of the kept rows, in a row group at most as many as its columns have pages and the kept rows
         have ranges. The `byte_count` of a run is that of the pages, of all columns of the metadata, that hold
         one of its rows, without dictionaries; null if it is not known of some column. A page counts in each
-        run that it holds rows of. A run that is a whole row group keeps all that is known of it.
+        run that it holds rows of. A run that is a whole row group keeps all that is known of it. Columns
+        with bounds of pages that the file does not state have the fields of measured columns.
     """
+    kept = replace(kept, metadata=with_stated(kept.metadata, unstated_columns(kept.metadata, pages)))
     columns = len(column_types(kept.metadata))
     cuts = [
         _cut(ranges, group_pages, columns) for ranges, group_pages in zip(kept.ranges, pages, strict=True)
@@ -63,6 +65,14 @@ def run_blocks(kept: KeptRows, pages: Sequence[GroupPages]) -> Runs:
     groups = np.repeat(np.arange(len(cuts)), counts)
     starts, ends = _concatenate(cut.starts for cut in cuts), _concatenate(cut.ends for cut in cuts)
     return Runs(_Assembly(kept.metadata, cuts, groups, starts, ends).blocks(), groups, starts, ends)
+
+
+def unstated_columns(metadata: pa.Table, pages: Iterable[GroupPages]) -> list[str]:
+    """Return the columns of block metadata with bounds of pages that their file does not state."""
+    unstated = {
+        name for group_pages in pages for name, of_column in group_pages.items() if not of_column.is_stated
+    }
+    return [name for name in column_types(metadata) if name in unstated]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +102,10 @@ class _PageLanes:
 
     row_counts: pa.Array
     null_counts: pa.Array
+    nan_counts: pa.Array
     min: pa.Array
     max: pa.Array
+    is_stated: pa.Array
     offsets: pa.Array
     sizes: pa.Array
 
@@ -157,8 +169,10 @@ class _Assembly:
         return _PageLanes(
             row_counts=lanes(pa.array(pages.row_counts) for pages in parts),
             null_counts=lanes(pages.null_counts for pages in parts),
+            nan_counts=lanes(pages.nan_counts for pages in parts),
             min=lanes(pages.min.cast(bound) for pages in parts),
             max=lanes(pages.max.cast(bound) for pages in parts),
+            is_stated=lanes(pa.repeat(pages.is_stated, len(pages.first_rows)) for pages in parts),
             offsets=lanes(pa.array(pages.offsets) for pages in parts),
             sizes=lanes(pa.array(pages.sizes) for pages in parts),
         )
@@ -174,11 +188,14 @@ def _run_facts(
         facts[name] = _count_in_part(facts[name], group_rows, rows)
     if pages is not None:
         page_rows = pc.fill_null(pages.row_counts, ABSENT).to_numpy()
-        of_pages = _count_in_part(pages.null_counts, page_rows, rows)
-        facts["null_count"] = pc.coalesce(facts["null_count"], of_pages)
+        for name, counts in (("null_count", pages.null_counts), ("nan_count", pages.nan_counts)):
+            facts[name] = pc.coalesce(facts[name], _count_in_part(counts, page_rows, rows))
         facts["min"] = _tighter(facts["min"], pages.min, is_whole, pc.greater)
         facts["max"] = _tighter(facts["max"], pages.max, is_whole, pc.less)
         facts["min"], facts["max"] = without_crossed(facts["min"], facts["max"])
+        if STATED in facts:
+            keeps = pc.or_(is_whole, pc.fill_null(pages.is_stated, True))
+            facts[STATED] = pc.and_(facts[STATED], keeps)
     is_null = true_lanes(pc.equal(facts["null_count"], pa.array(rows)))
     for side in ("min", "max"):
         facts[side] = without(facts[side], is_null)

@@ -1,4 +1,4 @@
-"""Packs of measured statistics (`NAME.measured`): what was computed from the data of files.
+"""Packs of measured statistics (`NAME.measured`, of pages `NAME.pages`): computed from the data of files.
 
 They lie beside the other packs of a store, and each lists its files with their sizes and times. A file's
 statistics are used while these are unchanged, as its footer is. They are facts: a changed line of this
@@ -21,7 +21,8 @@ from pruning.metadata.store.log import FOLDER
 from pruning.metadata.store.packs import Damaged, Forbidden, Missing, Pack, open_pack
 from pruning.metadata.table.blocks import Shard, rename
 
-MEASURED = ".measured"
+# How the names of packs end: of statistics of row groups, and of pages.
+MEASURED, MEASURED_PAGES = ".measured", ".pages"
 # The version of the code that measures. A test compares its digest; where the values or the conditions under
 # which they are certain change, the number is raised, and packs of another number count as absent.
 VERSION = 1
@@ -47,15 +48,15 @@ class MeasuredFile(NamedTuple):
 MeasuredPacks: TypeAlias = tuple[tuple[Place, tuple[str, ...]], ...]
 
 
-def measured_packs(listing: Listing) -> MeasuredPacks:
-    """Return the packs that may have something about listed files."""
-    return tuple((place, names) for place in places_of(listing) if (names := pack_names(place)))
+def measured_packs(listing: Listing, suffix: str = MEASURED) -> MeasuredPacks:
+    """Return the packs of one suffix that may have something about listed files."""
+    return tuple((place, names) for place in places_of(listing) if (names := pack_names(place, suffix)))
 
 
-def pack_names(place: Place) -> tuple[str, ...]:
-    """Return the names of the measured packs of a place."""
+def pack_names(place: Place, suffix: str) -> tuple[str, ...]:
+    """Return the names of the measured packs of a place that end so."""
     try:
-        return tuple(sorted(name for name in list_place(place, FOLDER) if name.endswith(MEASURED)))
+        return tuple(sorted(name for name in list_place(place, FOLDER) if name.endswith(suffix)))
     except OSError:
         return ()
 
@@ -105,10 +106,10 @@ def measured_shards(
     return shards
 
 
-def measured_columns(listing: Listing) -> dict[str, list[tuple[str, ...] | None]]:
+def measured_columns(listing: Listing, suffix: str) -> dict[str, list[tuple[str, ...] | None]]:
     """Return the columns that were to be measured of the listed files, once for each time; None for all."""
     columns: dict[str, list[tuple[str, ...] | None]] = {}
-    for _, rows in _unchanged_rows(measured_packs(listing), listing):
+    for _, rows in _unchanged_rows(measured_packs(listing, suffix), listing):
         for listed, file in rows.values():
             columns.setdefault(listed.file, []).append(file.columns)
     return columns

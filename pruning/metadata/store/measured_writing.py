@@ -25,6 +25,7 @@ from pruning.metadata.store.contents import block_pieces, blocks_in
 from pruning.metadata.store.log import FOLDER
 from pruning.metadata.store.measured_packs import (
     MEASURED,
+    MEASURED_PAGES,
     VERSION,
     MeasuredFile,
     files_of,
@@ -50,7 +51,7 @@ class _Part(NamedTuple):
 
 
 def keep_measured(
-    place: Place, listing: Listing, shards: Sequence[Shard], columns: Sequence[str] | None
+    place: Place, listing: Listing, shards: Sequence[Shard], columns: Sequence[str] | None, suffix: str
 ) -> set[str]:
     """Keep the measured statistics of listed files; return those files of which they are kept.
 
@@ -61,6 +62,7 @@ def keep_measured(
         listing: The files.
         shards: Their statistics, under the names in the listing.
         columns: The columns that were to be measured; None for all.
+        suffix: How the names of such packs end.
     Raises:
         OSError: they cannot be written.
     """
@@ -78,22 +80,22 @@ def keep_measured(
     if not files:
         return set()
     make_folder(place, FOLDER)
-    merged = _parts_to_merge(place, len(files))
-    _write_pack(place, [_Part(files, shards), *merged.values()])
+    merged = _parts_to_merge(place, len(files), suffix)
+    _write_pack(place, [_Part(files, shards), *merged.values()], suffix)
     for name in merged:
         with contextlib.suppress(OSError):
             files_at(place.folder).delete(pack_path(place, name))
     return set(files)
 
 
-def _parts_to_merge(place: Place, file_count: int) -> dict[str, _Part]:
+def _parts_to_merge(place: Place, file_count: int, suffix: str) -> dict[str, _Part]:
     """Return the small packs by their names, if there are too many packs.
 
     From the smallest on, a pack is written anew if it has at most twice as many files as all that are
     written with it. Files that are gone are left out.
     """
     packs = {}
-    for name in pack_names(place):
+    for name in pack_names(place, suffix):
         with contextlib.suppress(Damaged):
             packs[name] = open_pack(pack_path(place, name))
     parts: dict[str, _Part] = {}
@@ -113,7 +115,7 @@ def _parts_to_merge(place: Place, file_count: int) -> dict[str, _Part]:
     return parts
 
 
-def _write_pack(place: Place, parts: Iterable[_Part]) -> None:
+def _write_pack(place: Place, parts: Iterable[_Part], suffix: str) -> None:
     """Write a pack of the parts; what an earlier part has of a file and columns, a later one does not add."""
     rows: dict[MeasuredFile, int] = {}
     shards: list[Shard] = []
@@ -124,7 +126,7 @@ def _write_pack(place: Place, parts: Iterable[_Part]) -> None:
             rename(shard, names) for shard in part.shards if any(file in names for file in shard.files)
         ]
     mode = common_mode(place.mode(file.path) or 0 for file in rows)
-    path = pack_path(place, f"{uuid.uuid4().hex}{MEASURED}")
+    path = pack_path(place, f"{uuid.uuid4().hex}{suffix}")
     write_shared(place, path, block_pieces(merge_alike(shards), _notes(list(rows)), summarizes=False), mode)
 
 
@@ -153,7 +155,7 @@ def tidy_measured(place: Place, *, damaged: bool = False) -> None:
 
 def _tidy(place: Place, entries: Entries, *, damaged: bool) -> None:
     for name, read_status in entries.items():
-        if not name.endswith(MEASURED):
+        if not name.endswith((MEASURED, MEASURED_PAGES)):
             continue
         path = pack_path(place, name)
         with contextlib.suppress(OSError):

@@ -12,7 +12,7 @@ stated                bool          whether the footer states statistics that ar
 Parquet's readers go by what the file states, and know nothing of what was measured.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -70,6 +70,29 @@ def attach_measured(metadata: pa.Table, parts: Iterable[Shard]) -> pa.Table:
     struct = make_typed_struct(list(structs.values()), type_, len(metadata))
     position = metadata.schema.get_field_index("columns")
     return with_comparable(metadata.set_column(position, pa.field("columns", type_), struct), comparable)
+
+
+def with_stated(metadata: pa.Table, names: Iterable[str]) -> pa.Table:
+    """Return the metadata with the two fields of measured columns for the columns of these names."""
+    columns, rows = whole(metadata["columns"]), whole(metadata["row_count"])
+    structs = dict(zip(columns.type.names, columns.flatten(), strict=True))
+    for name in names:
+        struct = structs[name]
+        if struct.type.get_field_index(STATED) < 0:
+            parts = {field.name: field_of(struct, field.name) for field in struct.type}
+            parts[DISTINCT] = pa.nulls(len(struct), pa.int64())
+            parts[STATED] = _is_stated(parts, rows)
+            structs[name] = pa.StructArray.from_arrays(list(parts.values()), names=list(parts))
+    type_ = pa.struct([(name, struct.type) for name, struct in structs.items()])
+    struct = make_typed_struct(list(structs.values()), type_, len(metadata))
+    position = metadata.schema.get_field_index("columns")
+    return metadata.set_column(position, pa.field("columns", type_), struct)
+
+
+def _is_stated(footer: Mapping[str, pa.Array], rows: pa.Array) -> pa.BooleanArray:
+    """Tell of each block whether its footer states both bounds, or that all is NULL."""
+    all_null = pc.fill_null(pc.equal(footer["null_count"], rows), False)
+    return pc.or_(all_null, pc.and_(footer["min"].is_valid(), footer["max"].is_valid()))
 
 
 def _has_column(table: pa.Table, name: str, type_: Type) -> bool:

@@ -86,7 +86,7 @@ def rows_left(
 
     Args:
         pushed: What Spark pushes, a conjunction, of columns whose bounds the reader compares.
-        pages: The pages of columns.
+        pages: The pages of columns. The reader knows nothing of bounds that the file does not state.
         rows: The number of rows of the row group.
         types: The types that Spark reads the files' columns as.
         kinds: The kinds of columns by which the reader skips.
@@ -94,7 +94,7 @@ def rows_left(
     left = RowRanges.all_rows(rows)
     for conjunct in pushed:
         of_column, type_ = pages.get(conjunct.column), conjunct.type
-        if of_column is None or type_.kind not in kinds:
+        if of_column is None or not of_column.is_stated or type_.kind not in kinds:
             continue
         if not sql_type(of_column.min.type) == types.get(conjunct.column) == type_:
             continue

@@ -10,8 +10,9 @@ import pyarrow.compute as pc
 from pruning.metadata.pages.kept_rows import KeptRows
 from pruning.metadata.pages.page_reading import GroupPages, PageFiles, read_pages
 from pruning.metadata.pages.row_ranges import RowRanges
-from pruning.metadata.pages.run_blocks import run_blocks
+from pruning.metadata.pages.run_blocks import run_blocks, unstated_columns
 from pruning.metadata.table.comparable import with_comparable
+from pruning.metadata.table.measured import with_stated
 from pruning.metadata.table.structs import whole
 
 # Writers begin a page after at most about so many rows, so that smaller row groups have no page to skip.
@@ -89,6 +90,7 @@ def cut_at_pages(
     has_pages = np.array([bool(pages) for pages in pages_read], bool)
     if not has_pages.any():
         return None
+    row_groups = with_stated(row_groups, unstated_columns(row_groups, pages_read))
     pages = [_NO_PAGES] * len(row_groups)
     for place, of_group in zip(places.tolist(), pages_read, strict=True):
         pages[place] = of_group

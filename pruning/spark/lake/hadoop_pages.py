@@ -1,6 +1,6 @@
 """Page indexes of files that are not local, by the session's own Hadoop file systems."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
@@ -9,6 +9,7 @@ from pruning.errors import InputError
 from pruning.metadata.files.listing import Stamp
 from pruning.metadata.files.locations import is_on_local_disk
 from pruning.metadata.footers.footer import ByteRange
+from pruning.metadata.pages.measured_pages import MeasuredFiles
 from pruning.metadata.pages.page_reading import ArrowFiles, PageFiles
 from pruning.spark.lake.hadoop_files import HadoopFiles
 
@@ -39,3 +40,7 @@ class _HadoopPages:
             if isinstance(answer, str):
                 raise InputError(f"{file}: cannot be read ({answer}); check the path and its permissions")
         return [answer for answer in answers if not isinstance(answer, str)]
+
+    def measured(self, files: Sequence[str], columns: Collection[str]) -> MeasuredFiles:
+        """Return nothing: statistics are kept beside local files only."""
+        return {}

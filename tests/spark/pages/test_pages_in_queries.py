@@ -1,5 +1,6 @@
 """Scan sets that are cut at pages: all techniques look inside row groups, and reports tell what is read."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -212,6 +213,26 @@ def test_bounds_that_are_too_narrow_lose_rows(
     monkeypatch.setattr(run_blocks, "_run_facts", narrow_bounds)
     frame = spark.sql(QUERIES["a filter"][0])
     assert sorted(pruning.prune(frame).collect()) != sorted(frame.collect())
+
+
+def test_measured_pages_are_reached_by_ranges_of_other_columns(spark: Any, tmp_path: Path) -> None:
+    """The file has no bounds of `a`, so that a range of it would skip nothing, and none is pushed."""
+    table = pa.table({"a": pa.array(range(ROWS), pa.int64()), "d": pa.array(range(ROWS), pa.int64())})
+    path = tmp_path / "t.parquet"
+    pq.write_table(table, path, **PAGED, write_statistics=["d"])
+    os.utime(path, (1_000_000_000, 1_000_000_000))
+    frame = spark.read.parquet(str(tmp_path)).where(
+        "IF(a % 2 = 0, a, a + 1) BETWEEN 3000 AND 3100 AND d >= 0"
+    )
+    assert pruning.explain(frame).scans[0].rows_read_max == ROWS
+    pruning.backfill(tmp_path, level="page")
+    pruned = pruning.prune(frame)
+    scan = pruning.explain(pruned).scans[0]
+    assert len(scan.range_filters) == 1
+    assert "`a`" not in scan.range_filters[0], scan.range_filters
+    assert scan.rows_read_max is not None
+    assert scan.rows_read_max < 0.05 * ROWS
+    assert sorted(row.a for row in pruned.collect()) == list(range(2999, 3101))
 
 
 def test_a_session_reads_the_page_indexes_of_files_that_are_not_local(spark: Any, tmp_path: Path) -> None:
