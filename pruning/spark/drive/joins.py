@@ -195,14 +195,17 @@ def _summary_of_blocks(query: Query, site: JoinSite) -> JoinSummary | None:
 
 def _apply_summary(query: Query, path: KeyPath, site: JoinSite, summary: JoinSummary, how: str) -> None:
     scan = query.scans[path.scan]
-    bounds = [None if key is None else scan.bounds(key) for key in path.keys]
+
+    def excluded() -> np.ndarray:
+        return summary.excludes([None if key is None else scan.bounds(key) for key in path.keys])
+
     scan.decline("join", "each row group may hold a key of the other side")
     because = f"{_key_texts(path)} in the other side of the join, {how}: {summary.describe()}"
     scan.apply_condition(
         "join",
         summary.condition(path.keys, terms_max=TERMS_MAX),
         because=because,
-        excluded=summary.excludes(bounds),
+        excluded=excluded,
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -9,11 +10,11 @@ import pyarrow.compute as pc
 
 from pruning.errors import InputError
 from pruning.expressions.names import top_column
-from pruning.metadata.pages.page_reading import PageFiles
 from pruning.metadata.table.schema import column_types, is_nested
 from pruning.metadata.table.structs import field_of, has_field, whole
 from pruning.rules.sets.truths import Match
 from pruning.spark.drive import paging
+from pruning.spark.drive.paging import PageReader
 from pruning.spark.drive.range_filters import RANGED, ordered_bounds
 from pruning.spark.drive.scan_sets import ScanSet
 
@@ -23,6 +24,10 @@ GROUPS_MAX = 1_000
 SAMPLED_EVERY, SAMPLED_MIN = 16, 3
 # Pages may exclude rows by a key if this share of them has other values than the page in the middle.
 APART_MIN = 0.25
+
+
+# Tells whether something is gained by a scan set in which some blocks, shape (blocks,), are newly cut.
+Promise: TypeAlias = Callable[[ScanSet, np.ndarray], bool]
 
 
 class PagesUnread(Exception):
@@ -53,84 +58,103 @@ def cut_scan_set(
     scan_set: ScanSet,
     columns: Collection[str],
     verdicts_of: Callable[[pa.Table], np.ndarray],
-    source: PageFiles,
+    reader: PageReader,
     *,
-    keys: Collection[str],
+    blocks: np.ndarray,
+    is_promising: Promise,
 ) -> ScanSet:
-    """Return a scan set of row groups with the large ones cut at pages, where that may exclude more rows.
+    """Return a scan set with large row groups cut at pages, where that may exclude more rows.
 
     Of many row groups some are looked at first, evenly spaced; if their pages exclude nothing, no other is.
 
     Args:
-        scan_set: The row groups, of which none is excluded yet.
+        scan_set: The scan set, some of whose row groups may be cut already.
         columns: The columns whose page indexes are read.
         verdicts_of: Returns the verdict of the scan's own filter on each block.
-        source: Reads the page indexes.
-        keys: The top-level columns that keys of joins, groups and orders are made of; they may exclude rows
-            that pass the filter.
+        reader: Reads the pages.
+        blocks: True for the blocks whose row groups may be cut; shape (blocks,).
+        is_promising: Tells whether row groups were cut with success.
     Raises:
         PagesUnread: there are too many row groups, or a file cannot be read.
     """
-    verdicts = scan_set.verdicts
-    is_open = (verdicts == Match.SOME) | ((verdicts == Match.ALL) & bool(keys))
-    groups = is_open & (scan_set.row_counts > paging.PAGE_ROWS)
-    if not columns or not groups.any():
+    groups = _open_groups(scan_set, blocks, columns)
+    if not groups.any():
         return scan_set
     if groups.sum() > GROUPS_MAX:
         raise PagesUnread(f"{groups.sum():,} row groups are more than {GROUPS_MAX:,}")
     places = np.flatnonzero(groups)
     sample = np.zeros(len(groups), bool)
     sample[places[:: max(1, min(SAMPLED_EVERY, len(places) // SAMPLED_MIN))]] = True
-    try:
-        if (sample != groups).any() and not _is_promising(
-            scan_set.metadata, sample, columns, verdicts_of, source, keys
-        ):
+    cut = scan_set
+    for chosen in [groups] if (sample == groups).all() else [sample, groups]:
+        try:
+            finer = _cut(scan_set, chosen, columns, verdicts_of, reader)
+        except InputError as error:
+            raise PagesUnread(str(error)) from error
+        if finer is None or finer.paging is None:
             return scan_set
-        cut = paging.cut_at_pages(scan_set.metadata, groups, columns, source)
-    except InputError as error:
-        raise PagesUnread(str(error)) from error
+        if not is_promising(finer, finer.keep & chosen[finer.paging.groups]):
+            return scan_set
+        cut = finer
+    return cut
+
+
+def _open_groups(scan_set: ScanSet, blocks: np.ndarray, columns: Collection[str]) -> np.ndarray:
+    """Mark the large row groups with some of the blocks that are not cut at pages of all columns yet."""
+    paged = scan_set.paging
+    rows: np.ndarray = scan_set.row_groups.column("row_count").to_numpy()
+    groups = (blocks if paged is None else paged.group_mask(blocks)) & (rows > paging.PAGE_ROWS)
+    if paged is not None:
+        groups &= np.array([not pages.keys() >= set(columns) for pages in paged.pages], bool)
+    return groups if columns else np.zeros(len(groups), bool)
+
+
+def _cut(
+    scan_set: ScanSet,
+    groups: np.ndarray,
+    columns: Collection[str],
+    verdicts_of: Callable[[pa.Table], np.ndarray],
+    reader: PageReader,
+) -> ScanSet | None:
+    """Return the scan set with these row groups cut; None if they have no page indexes of the columns."""
+    before = scan_set.paging
+    cut = paging.cut_at_pages(
+        scan_set.row_groups,
+        groups,
+        columns,
+        reader,
+        pages_before=None if before is None else before.pages,
+    )
     if cut is None:
-        return scan_set
+        return None
     metadata, pages = cut
+    # Each new block is a part of one that was there before.
+    of_before = pages.groups if before is None else before.blocks_at(pages.groups, pages.starts)
     return replace(
         scan_set,
         metadata=metadata,
         paging=pages,
         verdicts=verdicts_of(metadata),
-        keep=np.ones(len(metadata), bool),
-        file_of_block=scan_set.file_of_block[pages.groups],
+        keep=scan_set.keep[of_before],
+        file_of_block=scan_set.file_of_block[of_before],
     )
 
 
-def _is_promising(
-    row_groups: pa.Table,
-    sample: np.ndarray,
-    columns: Collection[str],
-    verdicts_of: Callable[[pa.Table], np.ndarray],
-    source: PageFiles,
-    keys: Collection[str],
-) -> bool:
-    """Tell whether the pages of some row groups exclude rows, or lie apart in a key, which then may.
+def excludes_by_filter(scan_set: ScanSet, blocks: np.ndarray) -> bool:
+    """Tell whether the scan's own filter excludes some of the blocks."""
+    return bool((scan_set.verdicts[blocks] == Match.NONE).any())
 
-    Args:
-        row_groups: The block metadata of all row groups.
-        sample: True for those that are looked at; shape (row groups,).
-        columns: As for `cut_scan_set`.
-        verdicts_of, source, keys: Likewise.
-    """
-    chosen = row_groups.filter(pa.array(sample)).combine_chunks()
-    cut = paging.cut_at_pages(chosen, np.ones(len(chosen), bool), columns, source)
-    if cut is None:
-        return False
-    blocks, pages = cut
-    if (verdicts_of(blocks) == Match.NONE).any():
-        return True
-    structs = whole(blocks.column("columns"))
-    return any(
-        _lie_apart(field_of(structs, name), pages.groups)
-        for name in columns
-        if top_column(name) in keys and has_field(structs, name)
-    )
+
+def lies_apart(names: Collection[str]) -> Promise:
+    """Return what tells whether blocks have other values of columns, so that a top-k may need few of them."""
+
+    def is_promising(scan_set: ScanSet, blocks: np.ndarray) -> bool:
+        assert scan_set.paging is not None
+        structs = whole(scan_set.metadata.filter(pa.array(blocks)).column("columns"))
+        groups = scan_set.paging.groups[blocks]
+        return any(_lie_apart(field_of(structs, name), groups) for name in names if has_field(structs, name))
+
+    return is_promising
 
 
 def _lie_apart(column: pa.StructArray, groups: np.ndarray) -> bool:

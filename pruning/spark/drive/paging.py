@@ -1,13 +1,14 @@
 """Row groups of a scan set as runs of pages, so that every technique looks inside them."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pruning.metadata.pages.kept_rows import KeptRows
+from pruning.metadata.pages.page_beliefs import ColumnPages
 from pruning.metadata.pages.page_reading import GroupPages, PageFiles, read_pages
 from pruning.metadata.pages.row_ranges import RowRanges
 from pruning.metadata.pages.run_blocks import run_blocks, unstated_columns
@@ -20,6 +21,37 @@ PAGE_ROWS = 20_000
 _NO_PAGES: GroupPages = {}
 
 
+@dataclass(frozen=True, slots=True)
+class PageReader:
+    """Reads the pages of row groups, each column of each once.
+
+    Attributes:
+        source: Reads page indexes.
+        pages_read: What is known of the pages, by the file and the row group; None of a column without any.
+    """
+
+    source: PageFiles
+    pages_read: dict[tuple[str, int], dict[str, ColumnPages | None]] = field(default_factory=dict)
+
+    def read(self, row_groups: pa.Table, columns: Collection[str]) -> list[GroupPages]:
+        """Return the pages of some columns of each row group, as `read_pages` does.
+
+        Raises:
+            InputError: a file cannot be read or is damaged.
+        """
+        located = row_groups.select(["file", "row_group"]).to_pydict()
+        keys = list(zip(located["file"], located["row_group"], strict=True))
+        known = [self.pages_read.setdefault(key, {}) for key in keys]
+        unread = [place for place, pages in enumerate(known) if not pages.keys() >= set(columns)]
+        if unread:
+            chosen = row_groups.take(pa.array(unread)).combine_chunks()
+            for place, pages in zip(unread, read_pages(chosen, columns, self.source), strict=True):
+                known[place].update((name, pages.get(name)) for name in columns)
+        return [
+            {name: of_column for name in columns if (of_column := pages[name]) is not None} for pages in known
+        ]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Paging:
     """The row groups whose runs of pages are the blocks of a scan set.
@@ -29,7 +61,7 @@ class Paging:
         pages: The believed pages of each row group, by column; empty where none were read.
         groups: The row group of each block; shape (blocks,).
         starts, ends: The rows of each block, inside its row group; shape (blocks,).
-        source: Reads more pages.
+        reader: Reads more pages.
     """
 
     row_groups: pa.Table
@@ -37,7 +69,7 @@ class Paging:
     groups: np.ndarray
     starts: np.ndarray
     ends: np.ndarray
-    source: PageFiles
+    reader: PageReader
 
     def group_mask(self, blocks: np.ndarray) -> np.ndarray:
         """Mark the row groups with some block of a mask of shape (blocks,); shape (row groups,)."""
@@ -62,13 +94,26 @@ class Paging:
         places = np.flatnonzero(groups)
         chosen = self.row_groups.take(pa.array(places)).combine_chunks()
         pages = list(self.pages)
-        for place, more in zip(places.tolist(), read_pages(chosen, columns, self.source), strict=True):
+        for place, more in zip(places.tolist(), self.reader.read(chosen, columns), strict=True):
             pages[place] = {**more, **pages[place]}
         return replace(self, pages=pages)
 
+    def blocks_at(self, groups: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        """Return the blocks that have some rows, each by its row group and its place in it; shape (rows,)."""
+        order = np.lexsort((self.starts, self.groups))
+        stride = max(self.ends.max(initial=0), starts.max(initial=0)) + 1
+        keys = self.groups[order] * stride + self.starts[order]
+        places: np.ndarray = order[np.searchsorted(keys, groups * stride + starts, "right") - 1]
+        return places
+
 
 def cut_at_pages(
-    row_groups: pa.Table, groups: np.ndarray, columns: Collection[str], source: PageFiles
+    row_groups: pa.Table,
+    groups: np.ndarray,
+    columns: Collection[str],
+    reader: PageReader,
+    *,
+    pages_before: Sequence[GroupPages] | None = None,
 ) -> tuple[pa.Table, Paging] | None:
     """Return block metadata in which some row groups are cut where a page of a column begins.
 
@@ -78,7 +123,8 @@ def cut_at_pages(
         row_groups: The block metadata of row groups.
         groups: True for the row groups that may be cut; shape (row groups,).
         columns: The columns whose pages are read, by their names in block metadata.
-        source: Reads the page indexes.
+        reader: Reads the pages.
+        pages_before: The pages of each row group at which it is cut already; None if none is.
     Returns:
         The blocks in the order of their rows, and what they are of which row group; None if no row group has
         page indexes of these columns that are believed.
@@ -86,15 +132,15 @@ def cut_at_pages(
         InputError: a file cannot be read or is damaged.
     """
     places = np.flatnonzero(groups)
-    pages_read = read_pages(row_groups.take(pa.array(places)).combine_chunks(), columns, source)
-    has_pages = np.array([bool(pages) for pages in pages_read], bool)
-    if not has_pages.any():
+    pages_read = reader.read(row_groups.take(pa.array(places)).combine_chunks(), columns)
+    if not any(pages_read):
         return None
     row_groups = with_stated(row_groups, unstated_columns(row_groups, pages_read))
-    pages = [_NO_PAGES] * len(row_groups)
+    pages = [_NO_PAGES] * len(row_groups) if pages_before is None else list(pages_before)
     for place, of_group in zip(places.tolist(), pages_read, strict=True):
-        pages[place] = of_group
-    cut, others = places[has_pages], np.setdiff1d(np.arange(len(row_groups)), places[has_pages])
+        pages[place] = {**pages[place], **of_group}
+    has_pages = np.array([bool(of_group) for of_group in pages], bool)
+    cut, others = np.flatnonzero(has_pages), np.flatnonzero(~has_pages)
     chosen = row_groups.take(pa.array(cut)).combine_chunks()
     runs = run_blocks(KeptRows.all_of(chosen), [pages[place] for place in cut.tolist()])
     rows: np.ndarray = whole(row_groups.column("row_count")).to_numpy()
@@ -108,7 +154,7 @@ def cut_at_pages(
         groups=groups_of_blocks[order],
         starts=starts[order],
         ends=ends[order],
-        source=source,
+        reader=reader,
     )
     blocks = pa.concat_tables([row_groups.take(pa.array(others)), runs.blocks]).take(pa.array(order))
     return _with_shared_bytes(blocks.combine_chunks(), paging, rows), paging

@@ -1,6 +1,6 @@
 """One scan of a query, which one technique after another narrows."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -34,7 +34,15 @@ from pruning.spark.drive.leaf_tables import (
     may_have_lost_files,
     with_partition_values,
 )
-from pruning.spark.drive.page_cutting import PagesUnread, cut_scan_set, paged_columns
+from pruning.spark.drive.page_cutting import (
+    PagesUnread,
+    Promise,
+    cut_scan_set,
+    excludes_by_filter,
+    lies_apart,
+    paged_columns,
+)
+from pruning.spark.drive.paging import PageReader
 from pruning.spark.drive.range_filters import RANGED, RangeFilter
 from pruning.spark.drive.report import Removal, readable
 from pruning.spark.drive.scan_sets import ScanSet
@@ -90,6 +98,7 @@ class TableScan:
     # The row groups that are still to be read; None until a technique needs the footers.
     scan_set: ScanSet | None = None
     _bounds: dict[Expression, KeyBounds] = field(default_factory=dict)
+    _page_reader: PageReader | None = None
 
     @property
     def is_filtered(self) -> bool:
@@ -129,23 +138,48 @@ class TableScan:
             scan_set = ScanSet.of_row_groups(
                 metadata, self._verdicts(metadata), self.table.files, failures, blocks.excluded
             )
-            self.scan_set = self._with_pages(scan_set)
+            named = leaf_names(self.own_filter.predicate)
+            self.scan_set = scan_set
+            self._look_inside(named, scan_set.verdicts == Match.SOME, excludes_by_filter)
             self.notes += [f"read in full: {sentence}" for sentence in failures.values()]
         return self.scan_set
 
-    def _with_pages(self, scan_set: ScanSet) -> ScanSet:
-        """Return the scan set with its large row groups cut at pages, where that may exclude more rows."""
-        if self.is_shared or has_files_as_blocks(self.table) or not skips_pages(self.spark):
-            return scan_set
+    def look_inside_for_order(self, key: Expression, blocks: np.ndarray) -> bool:
+        """Cut the large row groups of some blocks, shape (blocks,), at pages, if those tell a key's order.
+
+        Returns:
+            True if they were cut, so that other blocks are to be read now.
+        """
+        names = leaf_names(key)
+        return self._look_inside(names, blocks, lies_apart(names))
+
+    def _look_inside(self, names: Collection[str], blocks: np.ndarray, is_promising: Promise) -> bool:
+        """Cut the large row groups of some blocks at pages, if that promises to exclude more rows.
+
+        Args:
+            names: The columns by which it may, beside those that keys are made of.
+            blocks: True for the blocks; shape (blocks,).
+            is_promising: Tells of some row groups that were cut whether it does.
+        Returns:
+            True if they were cut.
+        """
+        scan_set = self.read_scan_set()
+        stays_whole = self.is_shared or has_files_as_blocks(self.table)
+        if stays_whole or not blocks.any() or not skips_pages(self.spark):
+            return False
         in_files = self.table.data_columns.keys() - self.table.partition_columns.keys()
-        named = leaf_names(self.own_filter.predicate)
-        columns = paged_columns(scan_set.metadata, in_files, named, self.keys)
-        source = page_files(self.spark, self.table.files, self._stamps())
+        columns = paged_columns(scan_set.metadata, in_files, names, self.keys)
+        if self._page_reader is None:
+            self._page_reader = PageReader(page_files(self.spark, self.table.files, self._stamps()))
         try:
-            return cut_scan_set(scan_set, columns, self._verdicts, source, keys=self.keys)
+            self.scan_set = cut_scan_set(
+                scan_set, columns, self._verdicts, self._page_reader, blocks=blocks, is_promising=is_promising
+            )
         except PagesUnread as reason:
-            self.notes.append(f"pages were not looked at: {reason}")
-            return scan_set
+            note = f"pages were not looked at: {reason}"
+            self.notes += [note] if note not in self.notes else []
+        self._bounds.clear()
+        return self.scan_set is not scan_set
 
     def _stamps(self) -> tuple[Stamp, ...]:
         """Return the sizes and times of the table's files, as Spark has listed them."""
@@ -197,24 +231,44 @@ class TableScan:
         self.declined[technique] = reason
 
     def apply_condition(
-        self, technique: str, condition: Expression, *, because: str, excluded: np.ndarray | None = None
+        self,
+        technique: str,
+        condition: Expression,
+        *,
+        because: str,
+        excluded: Callable[[], np.ndarray] | None = None,
     ) -> None:
-        """Exclude the blocks that hold no row on which a condition is TRUE, and those of a mask.
+        """Exclude the blocks that hold no row on which a condition is TRUE, also inside large row groups.
 
         Args:
             technique: Its name in the report.
             condition: A condition over the table's columns that is TRUE on every needed row.
             because: The reason, for people.
-            excluded: True for blocks that hold no needed row, shape (blocks,). By bounds alone, the
+            excluded: Marks the blocks that hold no needed row, shape (blocks,). By bounds alone, the
                 condition excludes no others.
         """
-        metadata = self._metadata_of(condition)
-        scan_set = self.read_scan_set()
-        needed = np.ones(metadata.num_rows, bool) if excluded is None else ~excluded
-        if excluded is None or scan_set.is_indexed(condition):
-            needed &= classify_blocks(condition, metadata).to_numpy() != Match.NONE
+        needed = self._needed_blocks(condition, excluded)
+
+        def excludes(cut: ScanSet, blocks: np.ndarray) -> bool:
+            before, self.scan_set = self.scan_set, cut
+            self._bounds.clear()
+            gains: bool = (blocks & ~self._needed_blocks(condition, excluded)).any()
+            self.scan_set = before
+            self._bounds.clear()
+            return gains
+
+        if self._look_inside(leaf_names(condition), self.read_scan_set().keep & needed, excludes):
+            needed = self._needed_blocks(condition, excluded)
         self.needed_conditions.append(condition)
-        self._shrink(technique, because, scan_set.with_blocks(needed))
+        self._shrink(technique, because, self.read_scan_set().with_blocks(needed))
+
+    def _needed_blocks(self, condition: Expression, excluded: Callable[[], np.ndarray] | None) -> np.ndarray:
+        """Mark the blocks that may hold a row on which a condition is TRUE; as `apply_condition`."""
+        metadata = self._metadata_of(condition)
+        needed = np.ones(metadata.num_rows, bool) if excluded is None else ~excluded()
+        if excluded is None or self.read_scan_set().is_indexed(condition):
+            needed &= classify_blocks(condition, metadata).to_numpy() != Match.NONE
+        return needed
 
     def keep_files(
         self, technique: str, files: Collection[str], *, because: str, blocks: np.ndarray | None = None

@@ -50,6 +50,8 @@ def prune_by_top_k(query: Query, site: TopKSite, *, runtime: bool) -> None:
             query.scans[path.scan].decline("top-k", "not each of its rows is sure to be among those sorted")
             continue
         top_k = _TopKPruning.of(query, site, path)
+        if top_k.look_inside():
+            top_k = _TopKPruning.of(query, site, path)
         top_k.apply()
         if runtime and top_k.has_choice and _are_waves_worthwhile(query, site, path):
             top_k.run()
@@ -122,6 +124,12 @@ class _TopKPruning:
             machine=top_k,
             start=start_source,
         )
+
+    def look_inside(self) -> bool:
+        """Cut the large row groups that may hold one of the first rows at pages; tell whether any was cut."""
+        needed = np.zeros(len(self.scan.read_scan_set().keep), bool)
+        needed[self.machine.needed_blocks] = True
+        return self.scan.look_inside_for_order(self.key, needed)
 
     @property
     def has_choice(self) -> bool:
