@@ -36,7 +36,7 @@ def write_blocks(
 
     Args:
         directory: An existing directory; files are named part-00000.parquet and on.
-        statistics: For all columns, for none, or for the columns named.
+        statistics: For all columns, for none, or for the columns named; for none if `pages` says so.
         page_index: Whether to write column and offset indexes as well.
         pages: The pages of such a file; None is one page of each column in a block.
         together: Whether the blocks of a file are one row group.
@@ -52,14 +52,14 @@ def write_blocks(
     bloom = {"bloom_filter_options": {name: {"ndv": 64, "fpp": 0.01} for name in filters}} if filters else {}
     layout = {} if pages is None else pages.options
     coding = {} if dictionary is None else {"use_dictionary": dictionary}
+    stated = statistics if isinstance(statistics, bool) else list(statistics)
     paths: list[Path] = []
     for first in range(0, len(blocks), blocks_per_file):
         path = directory / f"part-{len(paths):05}.parquet"
         with pq.ParquetWriter(
             path,
             blocks[first].schema,
-            write_statistics=statistics if isinstance(statistics, bool) else list(statistics),
-            **({"write_page_index": page_index} | layout | coding),
+            **({"write_statistics": stated, "write_page_index": page_index} | layout | coding),
             **bloom,
         ) as writer:
             of_file = blocks[first : first + blocks_per_file]

@@ -36,7 +36,7 @@ class PageLayout:
             "write_batch_size": self.batch_rows,
             "data_page_version": self.version,
             "use_dictionary": self.dictionary,
-            "write_statistics": self.has_bounds,
+            **({} if self.has_bounds else {"write_statistics": False}),
         }
 
 
