@@ -1,17 +1,20 @@
 """PAGE-1: verdicts on rows by page indexes, against a second opinion on each row.
 
-Files are written by pyarrow, with pages of few rows that do not align. No Spark is asked.
+Files are written by Arrow for C++ or for Rust, with pages of few rows that do not align. No Spark is asked.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from arro3.io import write_parquet
 from budget import examples, unshrunk
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -36,7 +39,14 @@ from strategies.base.page_layouts import PageLayout, page_layouts
 from strategies.base.tables import Table, to_arrow
 from strategies.predicates.predicates import predicates
 
-SPARK = {b"org.apache.spark.version": b"4.3.0"}
+SPARK = {"org.apache.spark.version": "4.3.0"}
+
+
+class Writer(Enum):
+    """The libraries that write page indexes."""
+
+    CPP = "pyarrow"
+    RUST = "arro3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +57,7 @@ class PagedCase:
     layout: PageLayout
     predicate: Expression
     is_measured: bool = False
+    writer: Writer = Writer.CPP
 
 
 @st.composite
@@ -54,7 +65,11 @@ def paged_cases(draw: st.DrawFn) -> PagedCase:
     """Cases of any type, in row groups of up to a dozen rows."""
     table = draw(tables(max_blocks=2, max_rows=12))
     return PagedCase(
-        table, draw(page_layouts()), draw(predicates(table, max_leaves=5)), is_measured=draw(st.booleans())
+        table,
+        draw(page_layouts()),
+        draw(predicates(table, max_leaves=5)),
+        is_measured=draw(st.booleans()),
+        writer=draw(st.sampled_from(Writer)),
     )
 
 
@@ -63,8 +78,8 @@ def _measured_now(source: ArrowFiles, files: Sequence[str], columns: object) -> 
     return pages_of_shards(measure_files(files, columns=None, level="page").shards)
 
 
-def write_case(case: PagedCase, path: Path) -> None:
-    """Write the table of a case, a row group for each block."""
+def write_case(case: PagedCase, folder: Path) -> dict[tuple[str, int], int]:
+    """Write the table of a case, a row group for each block; return the blocks by files and row groups."""
     blocks = [to_arrow(case.table.columns, block) for block in case.table.blocks]
     if case.layout.lists_beside:
         lists = [
@@ -73,9 +88,28 @@ def write_case(case: PagedCase, path: Path) -> None:
         ]
         blocks = [block.append_column("lists", lanes) for block, lanes in zip(blocks, lists, strict=True)]
     blocks = [block.replace_schema_metadata(SPARK) for block in blocks]
-    with pq.ParquetWriter(path, blocks[0].schema, **case.layout.options) as writer:
+    if case.writer is Writer.RUST:
+        # It has no call for a row group, so that each is a file.
+        paths = [str(folder / f"{number}.parquet") for number in range(len(blocks))]
+        for block, path in zip(blocks, paths, strict=True):
+            write_parquet(block, path, key_value_metadata=SPARK, **rust_options(case.layout))
+        return {(path, 0): number for number, path in enumerate(paths)}
+    file = str(folder / "t.parquet")
+    with pq.ParquetWriter(file, blocks[0].schema, **case.layout.options) as writer:
         for block in blocks:
             writer.write_table(block, row_group_size=max(1, block.num_rows))
+    return {(file, number): number for number in range(len(blocks))}
+
+
+def rust_options(layout: PageLayout) -> dict[str, Any]:
+    """Return the options of the writer in Rust, which states bounds of every page."""
+    return {
+        "data_page_size_limit": layout.page_bytes,
+        "data_page_row_count_limit": 2 * layout.batch_rows,
+        "write_batch_size": layout.batch_rows,
+        "writer_version": f"parquet_{layout.version.replace('.', '_')}",
+        "dictionary_enabled": layout.dictionary,
+    }
 
 
 def verdicts_on_rows(case: PagedCase) -> list[list[Match]]:
@@ -83,23 +117,24 @@ def verdicts_on_rows(case: PagedCase) -> list[list[Match]]:
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         if case.is_measured:
             patch.setattr(ArrowFiles, "measured", _measured_now)
-        path = Path(folder) / "t.parquet"
-        write_case(case, path)
-        metadata = collect(path, cache=False)
+        block_of = write_case(case, Path(folder))
+        metadata = collect(folder, cache=False)
         runs = classify_rows(
             metadata, leaf_names(case.predicate), partial(classify_blocks, case.predicate)
         ).to_pylist()
         whole = classify_blocks(case.predicate, metadata).to_pylist()
     of_groups: list[list[Match]] = [[] for _ in case.table.blocks]
-    offsets = metadata.column("row_offset").to_pylist()
+    located = metadata.select(["file", "row_group", "row_offset"]).to_pylist()
+    offsets = {block_of[group["file"], group["row_group"]]: group["row_offset"] for group in located}
     for run in runs:
-        rows = of_groups[run["row_group"]]
-        assert run["row_offset"] == offsets[run["row_group"]] + len(rows)
+        number = block_of[run["file"], run["row_group"]]
+        rows = of_groups[number]
+        assert run["row_offset"] == offsets[number] + len(rows)
         rows += [Match(run["verdict"])] * run["row_count"]
-    for block, rows, verdict in zip(case.table.blocks, of_groups, whole, strict=True):
-        assert len(rows) == len(block)
+    assert list(map(len, of_groups)) == list(map(len, case.table.blocks))
+    for number, verdict in zip(offsets, whole, strict=True):
         # What is proved of a row group is proved of each of its rows.
-        assert verdict == Match.SOME or set(rows) <= {verdict}
+        assert verdict == Match.SOME or set(of_groups[number]) <= {verdict}
     return of_groups
 
 
@@ -129,6 +164,18 @@ def test_rows_called_none_never_match_and_rows_called_all_always_do(case: PagedC
 def test_twenty_thousand_files_have_true_verdicts_on_rows(case: PagedCase) -> None:
     """PAGE-1, at length."""
     assert not loses_rows(case)
+
+
+@pytest.mark.parametrize("writer", Writer)
+def test_either_writer_writes_runs_of_each_verdict(writer: Writer) -> None:
+    """Without this, one of them could write files without page indexes."""
+
+    def reached(case: PagedCase) -> bool:
+        if case.writer is not writer or case.is_measured:
+            return False
+        return any({Match.NONE, Match.ALL} <= set(rows) for rows in verdicts_on_rows(case))
+
+    find(paged_cases(), reached, settings=unshrunk(3_000))
 
 
 REACHED: list[Sequence[Match]] = [
