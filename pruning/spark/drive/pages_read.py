@@ -7,6 +7,7 @@ and of the other columns the pages that have only rows that are skipped.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 
 from pruning.expressions.names import top_column
@@ -27,6 +28,8 @@ class PagesRead:
         bytes_beside: The bytes of the pages that have no needed row.
         bytes_skipped: The bytes of the pages that are surely not read, less those of the page indexes, which
             are read instead.
+        requests_more: The requests that the reader makes, at most, beside one for each column: it reads the
+            indexes, and each run of neighbouring pages by itself.
     """
 
     rows: int
@@ -35,10 +38,15 @@ class PagesRead:
     pages_max: int
     bytes_beside: int
     bytes_skipped: int
+    requests_more: int
 
 
 def pages_read(
-    pages: GroupPages, kept: RowRanges, left: RowRanges, columns: Collection[str] | None
+    pages: GroupPages,
+    kept: RowRanges,
+    left: RowRanges,
+    columns: Collection[str] | None,
+    pushed: Collection[str],
 ) -> PagesRead:
     """Return the counts of the pages of one row group.
 
@@ -47,6 +55,7 @@ def pages_read(
         kept: The rows that may be needed.
         left: The rows that the reader does not skip, as `rows_left` gives them.
         columns: The top-level columns that the query reads; None is all of them.
+        pushed: The columns of the filters that are pushed.
     """
     read = left.union(kept)
     parts = [
@@ -60,6 +69,7 @@ def pages_read(
     ]
     not_read = sum(int(of_column.sizes[~is_read].sum()) for of_column, _, is_read in parts)
     indexes = sum(of_column.index_bytes for of_column, _, _ in parts)
+    runs = sum(int((np.diff(is_read.astype(np.int8), prepend=0) > 0).sum()) for _, _, is_read in parts)
     return PagesRead(
         rows=read.count,
         pages=sum(len(of_column.sizes) for of_column, _, _ in parts),
@@ -67,6 +77,7 @@ def pages_read(
         pages_max=sum(int(is_read.sum()) for _, _, is_read in parts),
         bytes_beside=sum(int(of_column.sizes[~has_kept].sum()) for of_column, has_kept, _ in parts),
         bytes_skipped=max(0, not_read - indexes),
+        requests_more=runs + len(pushed) if pushed else 0,
     )
 
 

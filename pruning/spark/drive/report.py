@@ -103,7 +103,10 @@ class ScanReport:
 
     @property
     def requests_saved(self) -> int:
-        """The least number of reads that are saved: one for each unread row group and each unread footer."""
+        """The least number of reads that are saved: one for each unread row group and each unread footer.
+
+        Where page indexes were read, more reads inside row groups are subtracted.
+        """
         if self.requests is not None:
             return self.requests
         read = self.blocks_kept if self.blocks_read_max is None else self.blocks_read_max

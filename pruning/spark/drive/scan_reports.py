@@ -75,7 +75,14 @@ def _with_blocks(report: ScanReport, scan: TableScan, scan_set: ScanSet) -> Scan
         bytes_total=int(sizes.sum()) + summarized.bytes_of(summarized.mask, columns) + left_out_bytes,
         bytes_kept=int(sizes[kept].sum()) - beside + summarized.bytes_of(kept_mask, columns),
         bytes_read_max=int(sizes[read].sum()) - not_read + summarized.bytes_of(opened_mask, columns),
-    ).with_requests(_requests_saved(scan, scan_set, skipped_blocks + left_out.blocks))
+    ).with_requests(
+        _requests_saved(
+            scan,
+            scan_set,
+            skipped_blocks + left_out.blocks,
+            sum(counts.requests_more for group, counts in inside.items() if read[group]),
+        )
+    )
     if scan_set.paging is None:
         return report
     whole = [group for group in np.flatnonzero(read).tolist() if group not in inside]
@@ -105,6 +112,7 @@ def _pages_of_groups(
         return {}
     compared, kinds = comparable_columns(scan_set.row_groups), pushed_kinds(scan.spark)
     pushed = [part for part in conjuncts if part.column in compared]
+    named = {part.column for part in conjuncts}
     rows, paging = scan_set.row_groups.column("row_count").to_pylist(), scan_set.paging
     places = [place for place in np.flatnonzero(opened).tolist() if paging.pages[place]]
     left = {
@@ -115,7 +123,9 @@ def _pages_of_groups(
     columns = _columns_in_files(scan)
     paging = _with_pages_of_columns_read(scan, paging, partly, columns)
     return {
-        place: pages_read(paging.pages[place], paging.rows_of(place, scan_set.keep), left[place], columns)
+        place: pages_read(
+            paging.pages[place], paging.rows_of(place, scan_set.keep), left[place], columns, named
+        )
         for place in places
     }
 
@@ -149,22 +159,24 @@ def _with_pages_of_columns_read(
         return paging
 
 
-def _requests_saved(scan: TableScan, scan_set: ScanSet, skipped: int) -> int:
+def _requests_saved(scan: TableScan, scan_set: ScanSet, skipped: int, inside: int) -> int:
     """Return the least number of reads that are saved: one for each skipped file, one for each skipped block.
 
-    Reads before the query, which decided what the query must read, are subtracted.
+    Reads before the query, which decided what the query must read, are subtracted, and those inside row
+    groups that would not be made of whole ones.
 
     Args:
         scan: The scan.
         scan_set: Its row groups.
         skipped: The number of row groups that are not read.
+        inside: The number of reads inside row groups, beside one for each column.
     """
     per_block = 0 if _columns_in_files(scan) == frozenset() else 1
     saved = len(scan.table.files) + scan.left_out.files - scan.file_count + per_block * skipped
     counts = np.bincount(scan_set.file_of_group, minlength=len(scan.table.files))
     places = {file: place for place, file in enumerate(scan.table.files)} if scan.files_read_ahead else {}
     spent = sum(1 + per_block * int(counts[places[file]]) for file in scan.files_read_ahead)
-    return max(0, saved - spent)
+    return max(0, saved - spent - inside)
 
 
 def _columns_in_files(scan: TableScan) -> frozenset[str] | None:

@@ -15,7 +15,7 @@ from pruning.metadata.table.structs import make_typed_struct
 from pruning.spark.drive import page_cutting, paging
 from pruning.spark.drive.report import ScanReport
 from skipproof.metering import run_metered
-from tools.counting_stores import webhdfs_store
+from tools.counting_stores import operations, webhdfs_store
 
 ROWS = 6_000
 # A page has at least so many bytes of values: 125 longs, 250 integers, or 64 texts.
@@ -251,6 +251,41 @@ def test_a_session_reads_the_page_indexes_of_files_that_are_not_local(spark: Any
     assert len(opened) == 3 * 2
     assert scan.rows_read_max is not None
     assert scan.rows_read_max < 0.05 * 2 * ROWS
+
+
+@pytest.mark.parametrize(
+    ("condition", "saves"),
+    [
+        ("IF(d % 2 = 0, d, d + 1) BETWEEN 100 AND 200", True),
+        # Pages with few of the values lie apart, in each row group.
+        (f"IF(c % 2 = 0, c, c + 1) = 0 AND d >= {ROWS}", False),
+    ],
+)
+def test_a_report_claims_no_request_that_a_store_gets(
+    spark: Any, tmp_path: Path, condition: str, saves: bool
+) -> None:
+    """Of a row group in parts, a store is asked for each part, and for the page indexes."""
+    with webhdfs_store(tmp_path / "served") as store:
+        (tmp_path / "served" / "t").mkdir(parents=True)
+        for number in range(6):
+            rows = range(number * ROWS, (number + 1) * ROWS)
+            steps = [row // 500 % 3 for row in rows]
+            table = pa.table({"d": pa.array(rows, pa.int64()), "c": pa.array(steps, pa.int64()), "e": rows})
+            pq.write_table(table, tmp_path / "served" / "t" / f"{number}.parquet", **PAGED)
+
+        def opened(frame: Any) -> int:
+            store.take()
+            frame.collect()
+            return operations(store.take())["OPEN"]
+
+        frame = spark.read.parquet(store.uri("t"))
+        whole = opened(frame)
+        pruned = pruning.prune(frame.where(condition))
+        scan = pruning.explain(pruned).scans[0]
+        assert scan.rows_read_max is not None
+        assert scan.rows_read_max < 0.5 * 6 * ROWS
+        assert (scan.requests_saved > 0) is saves
+        assert scan.requests_saved <= max(0, whole - opened(pruned))
 
 
 def test_a_file_that_is_gone_leaves_its_row_groups_whole(spark: Any, tmp_path: Path) -> None:
