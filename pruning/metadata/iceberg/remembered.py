@@ -17,12 +17,15 @@ class BoundedMemory(Generic[_Content]):
         self._contents: OrderedDict[Hashable, tuple[int, _Content]] = OrderedDict()
         self._lock = Lock()
 
-    def content(self, key: Hashable, weight: int, load: Callable[[], _Content]) -> _Content:
+    def content(
+        self, key: Hashable, weight: int | Callable[[_Content], int], load: Callable[[], _Content]
+    ) -> _Content:
         """Return the content of a key, which is loaded if it is not remembered.
 
         Args:
             key: A name that stands for one content for ever.
-            weight: The content's weight, > 0; one above the limit is not kept.
+            weight: The content's weight, > 0, or what tells it of the content; one above the limit is not
+                kept.
             load: Loads the content.
         """
         with self._lock:
@@ -30,6 +33,7 @@ class BoundedMemory(Generic[_Content]):
                 self._contents.move_to_end(key)
                 return self._contents[key][1]
         content = load()
+        weight = weight if isinstance(weight, int) else weight(content)
         with self._lock:
             if key not in self._contents and weight <= self._weight_max:
                 self._contents[key] = (weight, content)

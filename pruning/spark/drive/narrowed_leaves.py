@@ -7,7 +7,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pruning.metadata.table.schema import columns_only
-from pruning.spark.drive.leaf_tables import can_run, has_files_as_blocks, is_part, with_files
+from pruning.spark.drive.leaf_tables import (
+    can_run,
+    has_files_as_blocks,
+    is_part,
+    removals_before,
+    with_files,
+)
 from pruning.spark.drive.pushdown import with_range_filters
 from pruning.spark.drive.range_filters import RangeFilter, range_filters_of_files
 from pruning.spark.drive.scans import TableScan
@@ -42,7 +48,8 @@ def narrowed_leaf(
     kept = scan.files() if files is None else list(files)
     node = scan.leaf.node if leaf is None else leaf
     may_stay = can_run(scan.table) if leaf is None else not (scan.is_pinned or is_part(scan.table))
-    is_whole = len(kept) == len(scan.table.files) and may_stay
+    # What was planned before is not planned again, by Iceberg, when the query runs.
+    is_whole = len(kept) == len(scan.table.files) and may_stay and not removals_before(scan.table)
     if not kept and not is_whole:
         return without_rows(scan.spark, with_files(scan.spark, scan.table, [], leaf=node))
     ranges = _range_filters(scan, kept)

@@ -147,44 +147,20 @@ public final class IcebergLeaves {
         }
 
         /**
-         * Return the files that Iceberg plans for some scans of the table.
+         * Return the planning of files for some scans of the table.
          *
          * @param conditions for each scan, the conditions that its rows satisfy: expressions of Catalyst
          * @param outputs for each scan, the attributes of its leaf
          * @param joinedIds the ids of the fields whose metrics are wanted
          */
-        public PlannedFiles plan(List conditions, List outputs, String joinedIds) throws IOException {
+        public Planning planning(List conditions, List outputs, String joinedIds) {
             boolean caseSensitive = new SparkReadConf(spark, table, Collections.emptyMap()).caseSensitive();
             Expression filter = Expressions.alwaysFalse();
             for (int i = 0; i < conditions.size(); i++) {
                 List of = predicates((List) conditions.get(i), (AttributeSet) outputs.get(i));
                 filter = Expressions.or(filter, conjunction(of, caseSensitive));
             }
-            // Iceberg plans in threads, and so in any order.
-            Map tasks = new TreeMap();
-            if (snapshot != null) {
-                int[] ids = numbers(joinedIds);
-                List names = new ArrayList();
-                for (int i = 0; i < ids.length; i++) {
-                    names.add(table.schema().findColumnName(ids[i]));
-                }
-                BatchScan scan = (BatchScan) table.newBatchScan().caseSensitive(caseSensitive);
-                scan = (BatchScan) scan.filter(filter);
-                scan = (BatchScan) scan.includeColumnStats((Collection) names);
-                CloseableIterable planned = scan.planFiles();
-                try {
-                    Iterator all = planned.iterator();
-                    while (all.hasNext()) {
-                        FileScanTask task = ((ScanTask) all.next()).asFileScanTask();
-                        if (tasks.put(((DataFile) task.file()).location().toString(), task) != null) {
-                            throw left("a file is listed twice");
-                        }
-                    }
-                } finally {
-                    planned.close();
-                }
-            }
-            return new PlannedFiles(this, new ArrayList(tasks.values()), filter, caseSensitive);
+            return new Planning(this, filter, caseSensitive, joinedIds);
         }
 
         private Expression conjunction(List predicates, boolean caseSensitive) {
@@ -224,6 +200,71 @@ public final class IcebergLeaves {
         return predicates;
     }
 
+    /** The planning of the data files that some scans of a table at one snapshot need. */
+    public static final class Planning {
+        private final PinnedTable pinned;
+        private final Expression filter;
+        private final boolean caseSensitive;
+        private final String joinedIds;
+
+        Planning(PinnedTable pinned, Expression filter, boolean caseSensitive, String joinedIds) {
+            this.pinned = pinned;
+            this.filter = filter;
+            this.caseSensitive = caseSensitive;
+            this.joinedIds = joinedIds;
+        }
+
+        /** Return a text that two plannings share only if they plan the same; null where none is known. */
+        public String key() {
+            TableMetadata metadata = ((BaseTable) pinned.table).operations().current();
+            if (metadata.uuid() == null || metadata.metadataFileLocation() == null) {
+                return null;
+            }
+            String json;
+            try {
+                json = ExpressionParser.toJson(filter);
+            } catch (RuntimeException error) {
+                return null; // It has something that Iceberg cannot write.
+            }
+            Long snapshotId = pinned.snapshot == null ? null : Long.valueOf(pinned.snapshot.snapshotId());
+            Object[] parts = {metadata.uuid(), metadata.metadataFileLocation(),
+                Long.valueOf(metadata.lastUpdatedMillis()), snapshotId,
+                Integer.valueOf(pinned.table.schema().schemaId()), Boolean.valueOf(caseSensitive), joinedIds,
+                json};
+            return Arrays.toString(parts);
+        }
+
+        /** Return the files that Iceberg plans. */
+        public PlannedFiles plan() throws IOException {
+            Table table = pinned.table;
+            // Iceberg plans in threads, and so in any order.
+            Map tasks = new TreeMap();
+            if (pinned.snapshot != null) {
+                int[] ids = numbers(joinedIds);
+                List names = new ArrayList();
+                for (int i = 0; i < ids.length; i++) {
+                    names.add(table.schema().findColumnName(ids[i]));
+                }
+                BatchScan scan = (BatchScan) table.newBatchScan().caseSensitive(caseSensitive);
+                scan = (BatchScan) scan.filter(filter);
+                scan = (BatchScan) scan.includeColumnStats((Collection) names);
+                CloseableIterable planned = scan.planFiles();
+                try {
+                    Iterator all = planned.iterator();
+                    while (all.hasNext()) {
+                        FileScanTask task = ((ScanTask) all.next()).asFileScanTask();
+                        if (tasks.put(((DataFile) task.file()).location().toString(), task) != null) {
+                            throw left("a file is listed twice");
+                        }
+                    }
+                } finally {
+                    planned.close();
+                }
+            }
+            return new PlannedFiles(pinned, new ArrayList(tasks.values()), filter, caseSensitive);
+        }
+    }
+
     /** The data files that Iceberg has planned for some scans, in the order of their locations. */
     public static final class PlannedFiles {
         private final PinnedTable pinned;
@@ -240,6 +281,11 @@ public final class IcebergLeaves {
 
         /** Return the tasks of the files, one for each. */
         public List tasks() { return tasks; }
+
+        /** Return the same files of the same table, as another query has pinned it. */
+        public PlannedFiles of(PinnedTable other) {
+            return new PlannedFiles(other, tasks, filter, caseSensitive);
+        }
 
         /** Return the filter by which Iceberg has planned. */
         public String filterText() {

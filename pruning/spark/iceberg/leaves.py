@@ -115,8 +115,10 @@ def _relation(spark: SparkSession, relation: Java, table: Java, options: Mapping
     """Return a copy of a relation over another table, with more options and none that chooses a snapshot."""
     java = jvm(spark)
     united = java.java.util.HashMap(relation.options().asCaseSensitiveMap())
-    for name in [key for key in united if key.lower() in _SNAPSHOT_OPTIONS]:
-        united.remove(name)
+    # To iterate over a map of Java takes a call for each step.
+    if any(relation.options().containsKey(name) for name in _SNAPSHOT_OPTIONS):
+        for name in [key for key in united if key.lower() in _SNAPSHOT_OPTIONS]:
+            united.remove(name)
     for name, value in options.items():
         united.put(name, value)
     text_map = java.org.apache.spark.sql.util.CaseInsensitiveStringMap(united)

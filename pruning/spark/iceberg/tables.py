@@ -12,6 +12,7 @@ from pruning.expressions.types import Type
 from pruning.metadata.iceberg.blocks import iceberg_blocks
 from pruning.metadata.iceberg.fields import IcebergField, fields_of_schema
 from pruning.metadata.iceberg.planned_files import PlannedFiles, read_facts
+from pruning.metadata.iceberg.remembered import BoundedMemory
 from pruning.spark.iceberg.java_side import FACTS, JAVA_ERRORS, java_side, reason_of
 from pruning.spark.iceberg.leaves import staged_leaf
 from pruning.spark.jvm.gateway import Java, decode_answer, jvm
@@ -33,6 +34,33 @@ class LeafReader:
     columns: frozenset[str]
 
 
+# The most files whose facts are remembered; in Java, those of a file take a kilobyte or two.
+REMEMBERED_FILES_MAX = 50_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """The files that Iceberg has planned by one filter at one snapshot.
+
+    Attributes:
+        java: The planned files on the Java side.
+        facts: The facts about them.
+        fields: The fields whose metadata is known, by their names in block metadata.
+    """
+
+    java: Java
+    facts: PlannedFiles
+    fields: Mapping[str, IcebergField]
+
+    @cached_property
+    def blocks(self) -> pa.Table:
+        """The block metadata of the planned files, a block for each."""
+        return iceberg_blocks(self.facts, self.fields)
+
+
+_REMEMBERED: BoundedMemory[Planned] = BoundedMemory(REMEMBERED_FILES_MAX)
+
+
 @dataclass(frozen=True, kw_only=True)
 class IcebergTable:
     """A table of Iceberg at one snapshot, and the files that Iceberg plans for the query.
@@ -42,6 +70,7 @@ class IcebergTable:
         roots: The table's name.
         fields: The fields whose metadata is known, by their names in block metadata.
         planned: The facts about the planned files.
+        metadata: The block metadata of the planned files, a block for each.
         java: The planned files on the Java side.
         filter: The filter by which Iceberg has planned.
     """
@@ -51,6 +80,7 @@ class IcebergTable:
     attributes: tuple[Attribute, ...]
     fields: Mapping[str, IcebergField]
     planned: PlannedFiles
+    metadata: pa.Table
     java: Java
     filter: str
     snapshot_id: int | None
@@ -66,11 +96,6 @@ class IcebergTable:
     def data_columns(self) -> dict[str, Type]:
         """The table's columns, by name."""
         return {attribute.name: attribute.type for attribute in self.attributes}
-
-    @cached_property
-    def metadata(self) -> pa.Table:
-        """The block metadata of the planned files, a block for each."""
-        return iceberg_blocks(self.planned, self.fields)
 
     def with_files(self, spark: SparkSession, files: Sequence[str], leaf: Java | None = None) -> Java:
         """Return a leaf that reads some of the files, in place of a leaf; of none, the leaf itself.
@@ -98,6 +123,8 @@ def plan_iceberg_table(
 ) -> IcebergTable:
     """Return the table that one leaf of a query reads, with the files that some scan of the leaf may need.
 
+    What Iceberg has planned is remembered: metadata of a table and its snapshots never change.
+
     Args:
         spark: The session.
         readers: All scans of the leaf, at least one.
@@ -120,9 +147,9 @@ def plan_iceberg_table(
             conditions.add(of_reader)
             outputs.add(reader.node.outputSet())
         ids = ",".join(str(column.id) for column in fields.values())
-        java, snapshot = pinned.plan(conditions, outputs, ids), pinned.snapshot()
-        facts = java_side(spark, FACTS, pinned).facts(java.tasks(), pinned.table(), snapshot, ids)
-        planned, filter_ = read_facts(decode_answer(facts)), str(java.filterText())
+        planning, snapshot = pinned.planning(conditions, outputs, ids), pinned.snapshot()
+        planned = _planned(spark, pinned, planning, fields, ids)
+        java = planned.java.of(pinned)
         snapshot_id = None if snapshot is None else int(snapshot.snapshotId())
     except JAVA_ERRORS as error:
         raise Unprunable(f"Iceberg could not plan its files ({reason_of(error)})") from error
@@ -131,8 +158,26 @@ def plan_iceberg_table(
         roots=(str(relation.name()),),
         attributes=attributes,
         fields=fields,
-        planned=planned,
+        planned=planned.facts,
+        metadata=planned.blocks,
         java=java,
-        filter=filter_,
+        filter=str(java.filterText()),
         snapshot_id=snapshot_id,
     )
+
+
+def _planned(
+    spark: SparkSession, pinned: Java, planning: Java, fields: Mapping[str, IcebergField], ids: str
+) -> Planned:
+    """Return the files of a planning, as Iceberg plans them now or has planned them before."""
+
+    def plan() -> Planned:
+        java = planning.plan()
+        facts = java_side(spark, FACTS, pinned).facts(java.tasks(), pinned.table(), pinned.snapshot(), ids)
+        return Planned(java=java, facts=read_facts(decode_answer(facts)), fields=fields)
+
+    key = planning.key()
+    if key is None:
+        return plan()
+    in_process = (spark.sparkContext._gateway._gateway_client, str(key))
+    return _REMEMBERED.content(in_process, lambda planned: max(1, len(planned.facts.files)), plan)
