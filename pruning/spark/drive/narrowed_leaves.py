@@ -48,8 +48,10 @@ def narrowed_leaf(
     kept = scan.files() if files is None else list(files)
     node = scan.leaf.node if leaf is None else leaf
     may_stay = can_run(scan.table) if leaf is None else not (scan.is_pinned or is_part(scan.table))
-    # What was planned before is not planned again, by Iceberg, when the query runs.
-    is_whole = len(kept) == len(scan.table.files) and may_stay and not removals_before(scan.table)
+    # What Iceberg has planned is not planned again when the query runs; but of a scan with keys Iceberg may
+    # then leave out more files, by the other side of a join.
+    is_planned = bool(removals_before(scan.table)) and not scan.keys
+    is_whole = len(kept) == len(scan.table.files) and may_stay and not is_planned
     if not kept and not is_whole:
         return without_rows(scan.spark, with_files(scan.spark, scan.table, [], leaf=node))
     ranges = _range_filters(scan, kept)
