@@ -128,13 +128,16 @@ def _cut(
     if cut is None:
         return None
     metadata, pages = cut
-    # Each new block is a part of one that was there before.
+    # Each new block is a part of one that was there before, and has its verdict if that was decided.
     of_before = pages.groups if before is None else before.blocks_at(pages.groups, pages.starts)
+    verdicts = scan_set.verdicts[of_before]
+    is_open = groups[pages.groups] & (verdicts == Match.SOME)
+    verdicts[is_open] = verdicts_of(metadata.filter(pa.array(is_open)).combine_chunks())
     return replace(
         scan_set,
         metadata=metadata,
         paging=pages,
-        verdicts=verdicts_of(metadata),
+        verdicts=verdicts,
         keep=scan_set.keep[of_before],
         file_of_block=scan_set.file_of_block[of_before],
     )
