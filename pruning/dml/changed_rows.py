@@ -153,7 +153,7 @@ def positions_by_place(rows: DataFrame) -> dict[int, BitMap]:
     return positions
 
 
-def write_rows(rows: DataFrame, fields: str, directory: str) -> list[WrittenFile]:
+def write_rows(rows: DataFrame, fields: str, directory: str, *, compression: str | None) -> list[WrittenFile]:
     """Write rows to Parquet files, one or more for each group, in the order of `PLACE` and `POSITION`.
 
     Args:
@@ -161,6 +161,7 @@ def write_rows(rows: DataFrame, fields: str, directory: str) -> list[WrittenFile
             `POSITION` and `GROUP`.
         fields: The columns in the files, a `StructType` of Spark as JSON.
         directory: The path or URI of a directory that is not there yet.
+        compression: The codec by its name in Spark; None is the session's.
     Raises:
         PySparkException: Spark could not write the files, or compute the rows.
     """
@@ -175,7 +176,8 @@ def write_rows(rows: DataFrame, fields: str, directory: str) -> list[WrittenFile
         column(GROUP), column(PLACE), column(POSITION)
     )
     writer = placed.select(*columns, column(GROUP)).write
-    writer.options(**_WITHOUT_MARKER).partitionBy(GROUP).parquet(hadoop_path(directory))
+    writer = writer.options(**_WITHOUT_MARKER).partitionBy(GROUP)
+    writer.parquet(hadoop_path(directory), compression=compression)
     system, root = locate(to_uri(directory) if is_uri(directory) else directory)
     selector = fs.FileSelector(root, recursive=True)
     matches = [_FILE.fullmatch(info.path) for info in system.get_file_info(selector)]

@@ -2,16 +2,23 @@
 
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from pruning.dml.changed_rows import WrittenFile
 from pruning.dml.conditions import may_match
-from pruning.dml.targets import Statement, StatementChange, StatementConflict, UncertainStatement, WriteMode
+from pruning.dml.targets import (
+    Statement,
+    StatementChange,
+    StatementConflict,
+    UncertainStatement,
+    WriteMode,
+)
 from pruning.metadata.delta.changed_files import delete_rows, describe_file, remove_files
 from pruning.metadata.delta.commits import DeltaCommit, UncertainCommit, predicate_parameter
 from pruning.metadata.delta.committing import commit_changes
@@ -33,15 +40,12 @@ from pruning.metadata.files.locations import relative_to
 from pruning.metadata.versioned.commits import READ_PREDICATE, READ_VERSION
 from pruning.metadata.versioned.table_version import TableVersion
 from pruning.spark.versioned.schemas import fields_of
+from pruning.techniques.dml.rewriting import Then
 
 _VECTORS = "delta.enableDeletionVectors"
 _FIELD_ID, _COLUMN_ID = "parquet.field.id", "delta.columnMapping.id"
 _PARTS = ("elementType", "keyType", "valueType")
-_CHANGES = {
-    Statement.DELETE: RowChange.DELETE,
-    Statement.UPDATE: RowChange.UPDATE,
-    Statement.MERGE: RowChange.DELETE | RowChange.UPDATE | RowChange.INSERT,
-}
+_CHANGES = {Then.DELETE: RowChange.DELETE, Then.UPDATE: RowChange.UPDATE, Then.INSERT: RowChange.INSERT}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -97,16 +101,21 @@ class DeltaTarget:
         """The conditions in Spark SQL that must be TRUE on each new row."""
         return row_conditions(self.root, self.state.metadata)
 
+    @property
+    def compression(self) -> str | None:
+        """None: delta-rs refuses a table with the property that would name one."""
+        return None
+
     def default_mode(self, statement: Statement) -> WriteMode:
         """Return merge on read if the table's property asks for deletion vectors, else copy on write."""
         enabled = self.state.metadata.properties.get(_VECTORS, "false").strip().lower() == "true"
         return WriteMode.MERGE_ON_READ if enabled else WriteMode.COPY_ON_WRITE
 
-    def check(self, statement: Statement, mode: WriteMode) -> None:
+    def check(self, statement: Statement, effects: frozenset[Then], mode: WriteMode) -> None:
         """Refuse a statement that the table's protocol or properties do not allow."""
         protocol, metadata = self.state.protocol, self.state.metadata
-        checked = frozenset() if statement is Statement.DELETE else frozenset(self.row_conditions)
-        check_writable(self.root, protocol, metadata, _CHANGES[statement], checked=checked)
+        checked = frozenset(self.row_conditions) if effects - {Then.DELETE} else frozenset()
+        check_writable(self.root, protocol, metadata, _row_change(effects), checked=checked)
         if mode is WriteMode.MERGE_ON_READ:
             with_deletion_vectors(self.root, protocol, metadata)
 
@@ -129,7 +138,7 @@ class DeltaTarget:
         added = tuple(self._added_file(file, change) for file in change.written)
         commit = DeltaCommit(
             operation=change.statement.value,
-            change=_CHANGES[change.statement],
+            change=_row_change(change.effects),
             read_version=state.version,
             parameters={"predicate": predicate_parameter(change.condition)},
             properties={READ_VERSION: state.version, READ_PREDICATE: change.condition},
@@ -189,6 +198,11 @@ class DeltaTarget:
     def _path(self, file: AddedFile) -> str:
         key = file_key(file.path)
         return key.removeprefix("file:") if is_absolute(key) else f"{self.version.location}/{key}"
+
+
+def _row_change(effects: Iterable[Then]) -> RowChange:
+    """Return what a statement may do to rows."""
+    return reduce(or_, map(_CHANGES.__getitem__, effects), RowChange(0))
 
 
 def _with_ids(stored: Any, declared: Any, *, is_mapped: bool) -> Any:

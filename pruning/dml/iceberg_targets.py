@@ -13,7 +13,14 @@ from pyspark.sql import SparkSession
 
 from pruning.dml.changed_rows import WrittenFile
 from pruning.dml.conditions import may_match
-from pruning.dml.targets import Statement, StatementChange, StatementConflict, UncertainStatement, WriteMode
+from pruning.dml.targets import (
+    Statement,
+    StatementChange,
+    StatementConflict,
+    UncertainStatement,
+    WriteMode,
+    spark_codec,
+)
 from pruning.errors import InputError
 from pruning.metadata.iceberg.commits import changes
 from pruning.metadata.iceberg.commits.committing import UncertainSnapshot, commit_change
@@ -24,8 +31,10 @@ from pruning.metadata.iceberg.opening import open_iceberg_version
 from pruning.metadata.versioned.commits import READ_PREDICATE, READ_VERSION
 from pruning.metadata.versioned.table_version import TableVersion
 from pruning.spark.versioned.schemas import fields_of
+from pruning.techniques.dml.rewriting import Then
 
 _FIELD_ID = "parquet.field.id"
+_CODEC = "write.parquet.compression-codec"
 _Setting = TypeVar("_Setting", bound=Enum)
 
 
@@ -88,11 +97,16 @@ class IcebergTarget:
             if field.required
         )
 
+    @property
+    def compression(self) -> str | None:
+        """The codec that the table's property names."""
+        return spark_codec(self.table.properties.get(_CODEC))
+
     def default_mode(self, statement: Statement) -> WriteMode:
         """Return the mode that the table's property names, as `write.delete.mode`; else copy on write."""
         return self._setting(statement, "mode", WriteMode.COPY_ON_WRITE)
 
-    def check(self, statement: Statement, mode: WriteMode) -> None:
+    def check(self, statement: Statement, effects: frozenset[Then], mode: WriteMode) -> None:
         """Refuse a statement that the table does not allow."""
         check_writable(
             ".".join(self.table.name()),

@@ -80,7 +80,7 @@ def merge(
         with writing_session(spark) as session:
             target = open_target(session, table)
             mode = target.default_mode(Statement.MERGE) if mode is None else mode
-            target.check(Statement.MERGE, mode)
+            target.check(Statement.MERGE, frozenset(clause.then for clause in clauses), mode)
             names = checked_assignments(session, target, keys, noun="key")
             clauses = [_with_values(session, target, clause) for clause in clauses]
             return _run(session, target, MergeSource.evaluate(session, source, names), clauses, on, mode)

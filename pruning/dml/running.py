@@ -165,6 +165,7 @@ class StatementRun:
             )
         return StatementChange(
             statement=self.statement,
+            effects=frozenset(clause.then for clause in self.clauses),
             condition=self.condition,
             directory=directory,
             read=tuple(np.flatnonzero((fates != Fate.UNTOUCHED) | self.plan.blocks.joined).tolist()),
@@ -229,7 +230,8 @@ class StatementRun:
             return [], {}
         columns = [column(name) for name in (*self.target.file_columns, PLACE, POSITION, GROUP)]
         rows = reduce(DataFrame.union, [part.select(*columns) for part in parts])
-        return write_rows(rows, self.target.file_fields, directory), partitions
+        files = write_rows(rows, self.target.file_fields, directory, compression=self.target.compression)
+        return files, partitions
 
     def _new_rows(self) -> tuple[list[DataFrame], dict[int, int | Mapping[str, Any]]]:
         """Return the new rows with the groups that they are written in, and the partitions of these.

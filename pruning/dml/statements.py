@@ -30,6 +30,7 @@ from pruning.techniques.dml.rewriting import Then, When
 
 __all__ = ["StatementResult", "WriteMode", "delete", "update"]
 
+_EFFECTS = {Statement.DELETE: Then.DELETE, Statement.UPDATE: Then.UPDATE}
 # Times as microseconds in UTC, and dates of the proleptic calendar, as both formats have them.
 _WRITER_SETTINGS = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
@@ -123,7 +124,7 @@ def _run(
         target = open_target(session, table)
         _check_names(session, target)
         mode = target.default_mode(statement) if mode is None else mode
-        target.check(statement, mode)
+        target.check(statement, frozenset({_EFFECTS[statement]}), mode)
         checked = checked_assignments(session, target, assignments)
         return statement_run(session, target, statement, where, mode, checked).execute()
 

@@ -11,6 +11,15 @@ from pyspark.sql import SparkSession
 from pruning.dml.changed_rows import WrittenFile
 from pruning.errors import InputError
 from pruning.metadata.versioned.table_version import TableVersion
+from pruning.techniques.dml.rewriting import Then
+
+# The codecs that tables ask for and that each Spark can write, by their names in Spark.
+_CODECS = {"none": "none", "uncompressed": "none", "snappy": "snappy", "gzip": "gzip", "zstd": "zstd"}
+
+
+def spark_codec(name: str | None) -> str | None:
+    """Return the name that Spark has for a codec of Parquet; None for one that it may not have."""
+    return None if name is None else _CODECS.get(name.strip().lower())
 
 
 class StatementConflict(InputError):
@@ -42,6 +51,7 @@ class StatementChange:
 
     Attributes:
         statement: Its kind.
+        effects: What its clauses may do to rows.
         condition: The condition in Spark SQL on the rows that it depends on.
         directory: The directory of new files, from `Target.new_directory`.
         read: The places of all files that may have such rows.
@@ -53,6 +63,7 @@ class StatementChange:
     """
 
     statement: Statement
+    effects: frozenset[Then]
     condition: str
     directory: str
     read: tuple[int, ...]
@@ -85,12 +96,20 @@ class Target(Protocol):
     def row_conditions(self) -> tuple[str, ...]:
         """The conditions in Spark SQL that must be TRUE on each new row."""
 
+    @property
+    def compression(self) -> str | None:
+        """The codec of new files by its name in Spark; None where the table asks for none that is known."""
+
     def default_mode(self, statement: Statement) -> WriteMode:
         """Return the mode that the table's properties ask for."""
 
-    def check(self, statement: Statement, mode: WriteMode) -> None:
+    def check(self, statement: Statement, effects: frozenset[Then], mode: WriteMode) -> None:
         """Refuse a statement that the table does not allow, before anything is read.
 
+        Args:
+            statement: Its kind.
+            effects: What its clauses may do to rows.
+            mode: The way in which rows leave files.
         Raises:
             InputError: as the first line says.
         """

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from merge_model import FORMATS, MODES, ModelTable, Row, arrow_rows, in_order
@@ -224,12 +225,12 @@ def test_a_row_with_a_key_of_the_source_that_comes_meanwhile_is_a_conflict(
     table = ModelTable(tmp_path, format_, TABLE)
     coming = [Row(9, 0, 0)]
 
-    def after_another(*arguments: Any) -> Any:
+    def after_another(*arguments: Any, **options: Any) -> Any:
         if format_ == "delta":
             write_deltalake(table.handle, arrow_rows(coming), mode="append")
         else:
             table.handle.refresh().append(arrow_rows(coming))
-        return write_rows(*arguments)
+        return write_rows(*arguments, **options)
 
     monkeypatch.setattr("pruning.dml.running.write_rows", after_another)
     source = source_of(spark, Row(9, 1, 1), Row(2, 2, 2))
@@ -281,3 +282,26 @@ def test_a_clause_that_cannot_be_is_refused() -> None:
         with pytest.raises(InputError) as refusal:
             WhenClause(**arguments)
         assert "\n" not in str(refusal.value)
+
+
+def test_a_merge_that_only_inserts_is_an_append_to_delta(spark: SparkSession, tmp_path: Path) -> None:
+    """A table of which no row may change takes it, and no other MERGE."""
+    append_only = {"delta.appendOnly": "true", "delta.enableDeletionVectors": "false"}
+    table = ModelTable(tmp_path, "delta", TABLE, properties=append_only)
+    source = source_of(spark, Row(6, 7, 7), Row(9, 9, 9))
+    for clauses in ([UPDATE, INSERT], [DELETE]):
+        with pytest.raises(InputError, match="appendOnly lets no row be changed"):
+            merge(spark, table.handle, source, {"k": "k"}, clauses)
+    merge(spark, table.handle, source, {"k": "k"}, [INSERT])
+    assert table.rows == in_order([*(row for part in TABLE for row in part), Row(9, 9, 9)])
+
+
+@pytest.mark.parametrize(("asked", "codec"), [("zstd", "ZSTD"), ("brotli", "SNAPPY")])
+def test_new_files_have_the_codec_that_a_table_of_iceberg_asks_for(
+    spark: SparkSession, tmp_path: Path, asked: str, codec: str
+) -> None:
+    """The session's own codec takes the place of one that it may not have."""
+    table = ModelTable(tmp_path, "iceberg", TABLE, properties={"write.parquet.compression-codec": asked})
+    source = source_of(spark, Row(9, 9, 9))
+    (path,) = merge(spark, table.handle, source, {"k": "k"}, [INSERT]).added_files
+    assert pq.read_metadata(path.removeprefix("file://")).row_group(0).column(0).compression == codec

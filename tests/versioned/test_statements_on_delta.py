@@ -254,7 +254,9 @@ def test_rows_that_are_lost_on_the_way_are_noticed(
 ) -> None:
     """As by a store that does not list a new file yet."""
     write_rows = changed_rows.write_rows
-    monkeypatch.setattr(running, "write_rows", lambda *arguments: write_rows(*arguments)[1:])
+    monkeypatch.setattr(
+        running, "write_rows", lambda *arguments, **options: write_rows(*arguments, **options)[1:]
+    )
     files = files_in(folder)
     with pytest.raises(InputError, match="have not the 2 rows of the statement"):
         update(spark, folder, {"y": "0"}, "x IN (1, 4)")
