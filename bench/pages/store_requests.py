@@ -90,14 +90,14 @@ def count(spark: SparkSession, store: Store, sql: str, *, by_pages: bool) -> Cou
         store.take()
         # A frame that has run keeps what its stages gave, so that each run has one of its own.
         pruned = pruning.prune(spark.sql(sql))
-        plan = opened(store.take())
+        plan = count_opened(store.take())
         answer = pruned.collect()
-        run = opened(store.take())
+        run = count_opened(store.take())
     scan = pruning.explain(pruned).scans[0]
     return Counts(plan=plan, run=run, rows=scan.rows_read_max, answer=answer)
 
 
-def opened(requests: list[Request]) -> int:
+def count_opened(requests: list[Request]) -> int:
     """Return the number of requests that bring bytes of data files."""
     return sum(request.operation == "OPEN" and request.path.endswith(".parquet") for request in requests)
 

@@ -16,7 +16,7 @@ from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
 from pyiceberg.table import CommitTableRequest, Table
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 
-# How errors are told to a client: its classes of errors by the status of an answer.
+# The status of an answer, which a client turns into an error of its own, by the class of an error.
 _STATUS = {NoSuchTableError: 404, NoSuchNamespaceError: 404, CommitFailedException: 409}
 
 
@@ -74,7 +74,7 @@ class _Rest(BaseHTTPRequestHandler):
                     "properties": self.catalog.load_namespace_properties(namespace),
                 }
             case ["namespaces", namespace, "tables", name]:
-                return _told(self.catalog.load_table((namespace, name)))
+                return _table_answer(self.catalog.load_table((namespace, name)))
         raise NoSuchTableError("/".join(path))
 
     def _change(self, path: list[str], body: Any) -> Any:
@@ -91,7 +91,7 @@ class _Rest(BaseHTTPRequestHandler):
                     sort_order=wanted.write_order or UNSORTED_SORT_ORDER,
                     properties=wanted.properties,
                 )
-                return _told(table)
+                return _table_answer(table)
             case ["namespaces", namespace, "tables", name]:
                 identifier = {"namespace": [namespace], "name": name}
                 commit = CommitTableRequest.model_validate({**body, "identifier": identifier})
@@ -108,12 +108,12 @@ class _Rest(BaseHTTPRequestHandler):
         path = [unquote(part) for part in urlsplit(self.path).path.split("/") if part][1:]
         try:
             with self.lock:
-                told = act(path, body)
-            status = 204 if told is None else 200
+                answer = act(path, body)
+            status = 204 if answer is None else 200
         except tuple(_STATUS) as error:
             status = _STATUS[type(error)]
-            told = {"error": {"message": str(error), "type": type(error).__name__, "code": status}}
-        content = b"" if told is None else json.dumps(told).encode()
+            answer = {"error": {"message": str(error), "type": type(error).__name__, "code": status}}
+        content = b"" if answer is None else json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(content)))
@@ -125,7 +125,7 @@ class _Rest(BaseHTTPRequestHandler):
         """Write nothing."""
 
 
-def _told(table: Table) -> dict[str, Any]:
+def _table_answer(table: Table) -> dict[str, Any]:
     return {
         "metadata-location": table.metadata_location,
         "metadata": json.loads(table.metadata.model_dump_json(by_alias=True)),

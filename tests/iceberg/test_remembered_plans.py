@@ -1,4 +1,4 @@
-"""What Iceberg has planned for a query is remembered as long as its table is the same."""
+"""Plans of Iceberg are remembered as long as their table is the same."""
 
 from collections.abc import Callable
 from typing import Any

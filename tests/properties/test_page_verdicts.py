@@ -116,7 +116,7 @@ def verdicts_on_rows(case: PagedCase) -> list[list[Match]]:
     """Return the verdict on each row of each row group, which each row must have exactly once."""
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         if case.is_measured:
-            patch.setattr(ArrowFiles, "measured", _measured_now)
+            patch.setattr(ArrowFiles, "measured_pages", _measured_now)
         block_of = write_case(case, Path(folder))
         metadata = collect(folder, cache=False)
         runs = classify_rows(

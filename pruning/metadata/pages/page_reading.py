@@ -58,7 +58,7 @@ class PageFiles(Protocol):
             InputError: a file cannot be read.
         """
 
-    def measured(self, files: Sequence[str], columns: Collection[str]) -> MeasuredFiles:
+    def measured_pages(self, files: Sequence[str], columns: Collection[str]) -> MeasuredFiles:
         """Return what `pruning.backfill` measured of the pages of columns."""
 
 
@@ -104,7 +104,7 @@ class ArrowFiles:
             parts = {file: iter(part) for file, part in zip(of_files, pool.map(read, of_files), strict=True)}
         return [next(parts[file]) for file, _ in places]
 
-    def measured(self, files: Sequence[str], columns: Collection[str]) -> MeasuredFiles:
+    def measured_pages(self, files: Sequence[str], columns: Collection[str]) -> MeasuredFiles:
         """Return what was measured of local files that are unchanged."""
         if not files or not self.cache or not all(map(is_on_local_disk, files)):
             return {}
@@ -149,7 +149,7 @@ def read_pages(
         for file, footer in footers.items()
     }
     facts = read_page_facts({file: paged.chunks for file, paged in groups_of_files.items()}, source.ranges)
-    measured = source.measured(list(groups_of_files), columns)
+    measured = source.measured_pages(list(groups_of_files), columns)
     for file, paged in groups_of_files.items():
         of_groups = paged.pages(facts[file], measured.get(file, {}))
         for row, of_group in zip(rows_by_file[file], of_groups, strict=True):

@@ -41,14 +41,15 @@ class PageReader:
         """
         located = row_groups.select(["file", "row_group"]).to_pydict()
         keys = list(zip(located["file"], located["row_group"], strict=True))
-        known = [self.pages_read.setdefault(key, {}) for key in keys]
-        unread = [place for place, pages in enumerate(known) if not pages.keys() >= set(columns)]
+        of_groups = [self.pages_read.setdefault(key, {}) for key in keys]
+        unread = [place for place, pages in enumerate(of_groups) if not pages.keys() >= set(columns)]
         if unread:
             chosen = row_groups.take(pa.array(unread)).combine_chunks()
             for place, pages in zip(unread, read_pages(chosen, columns, self.source), strict=True):
-                known[place].update((name, pages.get(name)) for name in columns)
+                of_groups[place].update((name, pages.get(name)) for name in columns)
         return [
-            {name: of_column for name in columns if (of_column := pages[name]) is not None} for pages in known
+            {name: of_column for name in columns if (of_column := pages[name]) is not None}
+            for pages in of_groups
         ]
 
 

@@ -148,7 +148,7 @@ def plan_iceberg_table(
             outputs.add(reader.node.outputSet())
         ids = ",".join(str(column.id) for column in fields.values())
         planning, snapshot = pinned.planning(conditions, outputs, ids), pinned.snapshot()
-        planned = _planned(spark, pinned, planning, fields, ids)
+        planned = _plan_files(spark, pinned, planning, fields, ids)
         java = planned.java.of(pinned)
         snapshot_id = None if snapshot is None else int(snapshot.snapshotId())
     except JAVA_ERRORS as error:
@@ -166,7 +166,7 @@ def plan_iceberg_table(
     )
 
 
-def _planned(
+def _plan_files(
     spark: SparkSession, pinned: Java, planning: Java, fields: Mapping[str, IcebergField], ids: str
 ) -> Planned:
     """Return the files of a planning, as Iceberg plans them now or has planned them before."""

@@ -41,6 +41,6 @@ class _HadoopPages:
                 raise InputError(f"{file}: cannot be read ({answer}); check the path and its permissions")
         return [answer for answer in answers if not isinstance(answer, str)]
 
-    def measured(self, files: Sequence[str], columns: Collection[str]) -> MeasuredFiles:
+    def measured_pages(self, files: Sequence[str], columns: Collection[str]) -> MeasuredFiles:
         """Return nothing: statistics are kept beside local files only."""
         return {}

@@ -1,4 +1,4 @@
-"""What was measured of pages fills what their file does not state, and is used at the same rows alone."""
+"""Measured bounds of pages fill what a file does not state, and are used at the same rows alone."""
 
 import math
 import os
@@ -142,9 +142,9 @@ def half_stated(path: Path) -> Path:
 class Moved(ArrowFiles):
     """Files whose measured pages are said to begin with other rows."""
 
-    def measured(self, files: Sequence[str], columns: Collection[str]) -> MeasuredFiles:
+    def measured_pages(self, files: Sequence[str], columns: Collection[str]) -> MeasuredFiles:
         """Return what was measured, with the second page a row later."""
-        of_files = super(Moved, self).measured(files, columns)
+        of_files = super(Moved, self).measured_pages(files, columns)
         return {
             file: {
                 key: replace(pages, first_rows=np.array([0, 3, 4]), row_counts=np.array([3, 1, 2]))
@@ -154,7 +154,7 @@ class Moved(ArrowFiles):
         }
 
 
-def measured(path: Path) -> Path:
+def with_measured_pages(path: Path) -> Path:
     """Measure the pages of a file."""
     age(path)
     pruning.backfill(path.parent, level="page")
@@ -192,7 +192,7 @@ def test_a_mutant_of_measured_pages_says_something_else(
 ) -> None:
     """Each of the conditions under which they are used is needed."""
     write, source, expected = CASES[name]
-    path = measured(write(tmp_path / "x.parquet"))
+    path = with_measured_pages(write(tmp_path / "x.parquet"))
     assert what_is_known(path, source) == expected
     monkeypatch.setattr(*MEASURED_MUTANTS[name])
     assert what_is_known(path, source) != expected
