@@ -79,6 +79,7 @@ class PageEvidence:
         rows: The number of rows of its row group.
         facts: Its indexes.
         shared: True if another chunk of the file names the same bytes as its own index.
+        beside_unplaced: True if some chunk of its row group has no offset index.
     """
 
     traits: ColumnTraits
@@ -86,6 +87,7 @@ class PageEvidence:
     rows: int
     facts: PageFacts
     shared: bool
+    beside_unplaced: bool
 
     @property
     def columns(self) -> ColumnIndexFacts:
@@ -133,6 +135,12 @@ DOUBTS: tuple[PageDoubt, ...] = (
         name="shared index",
         reason="an index that two chunks name is that of one of them at most",
         applies=lambda e: e.shared,
+        takes_places=True,
+    ),
+    PageDoubt(
+        name="columns without places",
+        reason="readers skip no page of a row group if a column that they read has no offset index",
+        applies=lambda e: e.beside_unplaced,
         takes_places=True,
     ),
     PageDoubt(

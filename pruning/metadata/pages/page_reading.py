@@ -234,6 +234,7 @@ class _PagedFile:
         of_chunks = iter(facts)
         for _, group in self.groups:
             of_group: dict[str, PageEvidence] = {}
+            unplaced = group is not None and any(chunk.offset_index is None for chunk in group.chunks)
             for column in self.columns:
                 if group is None:
                     break
@@ -244,6 +245,7 @@ class _PagedFile:
                     rows=group.row_count,
                     facts=next(of_chunks),
                     shared=any(indexes[index] > 1 for index in chunk.indexes),
+                    beside_unplaced=unplaced,
                 )
             yield of_group
 

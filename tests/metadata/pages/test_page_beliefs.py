@@ -105,6 +105,17 @@ def two_groups(path: Path) -> Path:
     return rewrite(path, _share)
 
 
+def _without_places(footer: Index) -> None:
+    for field in (OFFSET_INDEX, OFFSET_INDEX + 1):
+        chunk(footer, column=1).pop(field)
+
+
+def beside_unplaced(path: Path) -> Path:
+    """Write two columns, the second of which has no offset index."""
+    write_paged(path, pa.table({"x": [1, 2, 3, 4], "y": [1, 2, 3, 4]}))
+    return rewrite(path, _without_places)
+
+
 #        doubt, damages, some of which make a file of their own
 CASES: list[tuple[str, Damage]] = [
     ("unreadable bounds", in_chunk(COLUMN_INDEX, (I64, 1 << 40))),
@@ -117,6 +128,7 @@ CASES: list[tuple[str, Damage]] = [
     ("unreadable places", in_indexes(lambda columns, places: places[PLACES][1][1][0].pop(FIRST_ROW))),
     ("elements of arrays", elements),
     ("shared index", two_groups),
+    ("columns without places", beside_unplaced),
     ("lists of unequal length", in_indexes(_shorten)),
     ("pages without rows", in_indexes(_empty)),
     ("lists of unequal length", in_indexes(lambda columns, places: places[PLACES][1][1].pop())),
