@@ -96,6 +96,11 @@ class DeltaTarget:
         """The partition columns."""
         return self.version.partition_columns
 
+    @property
+    def placing_columns(self) -> tuple[str, ...]:
+        """The partition columns, which all files have alike."""
+        return self.version.partition_columns
+
     @cached_property
     def row_conditions(self) -> tuple[str, ...]:
         """The conditions in Spark SQL that must be TRUE on each new row."""

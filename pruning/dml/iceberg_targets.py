@@ -2,7 +2,7 @@
 
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -83,8 +83,16 @@ class IcebergTarget:
     @cached_property
     def partition_sources(self) -> tuple[str, ...]:
         """The top-level columns from which the partition spec derives partitions."""
+        return self._sources_of([self.table.spec()])
+
+    @cached_property
+    def placing_columns(self) -> tuple[str, ...]:
+        """The top-level columns from which some partition spec derives partitions; files keep theirs."""
+        return self._sources_of(self.table.specs().values())
+
+    def _sources_of(self, specs: Iterable[Any]) -> tuple[str, ...]:
         schema = self.table.schema()
-        sources = [schema.find_column_name(field.source_id) for field in self.table.spec().fields]
+        sources = [schema.find_column_name(field.source_id) for spec in specs for field in spec.fields]
         tops = [column.name for column in schema.fields]
         return tuple(name for name in tops if any(_is_within(source, name) for source in sources if source))
 

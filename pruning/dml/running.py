@@ -267,9 +267,7 @@ class StatementRun:
     def _is_moving(self, clause: WhenClause) -> bool:
         """Tell whether the values that a clause gives decide the partitions of its rows."""
         assert isinstance(clause.values, Mapping)
-        return clause.then is Then.INSERT or not clause.values.keys().isdisjoint(
-            self.target.partition_sources
-        )
+        return clause.then is Then.INSERT or not clause.values.keys().isdisjoint(self.target.placing_columns)
 
     def _check_conditions(self, new: DataFrame) -> None:
         """Check the table's conditions on new rows.

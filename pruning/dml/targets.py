@@ -90,7 +90,11 @@ class Target(Protocol):
 
     @property
     def partition_sources(self) -> tuple[str, ...]:
-        """The top-level columns that decide which partition a row is in."""
+        """The top-level columns that decide which partition a new row is in."""
+
+    @property
+    def placing_columns(self) -> tuple[str, ...]:
+        """The top-level columns that decide which partition a row of any file is in."""
 
     @property
     def row_conditions(self) -> tuple[str, ...]:

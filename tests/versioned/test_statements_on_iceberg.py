@@ -134,3 +134,20 @@ def test_a_property_that_iceberg_does_not_have_is_refused(spark: Any, tmp_path: 
     )
     with pytest.raises(InputError, match=f"write.delete.{name} is 'sometimes'"):
         delete(spark, table, "x = 1")
+
+
+def test_a_new_value_moves_a_row_out_of_a_partition_that_the_table_no_longer_has(
+    spark: Any, tmp_path: Path
+) -> None:
+    """A file keeps the partition of the spec that it was written by."""
+    catalog = SqlCatalog("p", uri=f"sqlite:///{tmp_path}/p.db", warehouse=f"file://{tmp_path}")
+    catalog.create_namespace("db")
+    table = catalog.create_table("db.t", pa.schema([("a", pa.int64()), ("b", pa.int64())]))
+    with table.update_spec() as change:
+        change.add_identity("a")
+    table.append(pa.table({"a": [1, 1, 2], "b": [10, 11, 12]}))
+    with table.update_spec() as change:
+        change.remove_field("a")
+    update(spark, table, {"a": "5"}, "b IN (10, 12)", mode=WriteMode.COPY_ON_WRITE)
+    rows = table.refresh().scan().to_arrow().sort_by("b").to_pylist()
+    assert [(row["a"], row["b"]) for row in rows] == [(5, 10), (1, 11), (5, 12)]
