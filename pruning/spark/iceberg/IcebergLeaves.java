@@ -214,6 +214,11 @@ public final class IcebergLeaves {
             this.joinedIds = joinedIds;
         }
 
+        /** Return the filter by which Iceberg plans. */
+        public String filterText() {
+            return filter.toString();
+        }
+
         /** Return a text that two plannings share only if they plan the same; null where none is known. */
         public String key() {
             TableMetadata metadata = ((BaseTable) pinned.table).operations().current();
@@ -261,40 +266,32 @@ public final class IcebergLeaves {
                     planned.close();
                 }
             }
-            return new PlannedFiles(pinned, new ArrayList(tasks.values()), filter, caseSensitive);
+            return new PlannedFiles(this, new ArrayList(tasks.values()));
         }
     }
 
     /** The data files that Iceberg has planned for some scans, in the order of their locations. */
     public static final class PlannedFiles {
-        private final PinnedTable pinned;
+        private final Planning planning;
         private final List tasks;
-        private final Expression filter;
-        private final boolean caseSensitive;
 
-        PlannedFiles(PinnedTable pinned, List tasks, Expression filter, boolean caseSensitive) {
-            this.pinned = pinned;
+        PlannedFiles(Planning planning, List tasks) {
+            this.planning = planning;
             this.tasks = tasks;
-            this.filter = filter;
-            this.caseSensitive = caseSensitive;
         }
 
         /** Return the tasks of the files, one for each. */
         public List tasks() { return tasks; }
 
-        /** Return the same files of the same table, as another query has pinned it. */
-        public PlannedFiles of(PinnedTable other) {
-            return new PlannedFiles(other, tasks, filter, caseSensitive);
-        }
-
-        /** Return the filter by which Iceberg has planned. */
-        public String filterText() {
-            return filter.toString();
+        /** Return the same files for a planning of another query with the same key. */
+        public PlannedFiles of(Planning other) {
+            return new PlannedFiles(other, tasks);
         }
 
         /** Return a table that reads only the files at some places in the list. */
         public PinnedTable stage(String setId, String joinedPlaces) {
             dropUnused();
+            PinnedTable pinned = planning.pinned;
             int[] places = numbers(joinedPlaces);
             Schema schema = pinned.table.schema();
             String schemaJson = SchemaParser.toJson(schema);
@@ -305,7 +302,8 @@ public final class IcebergLeaves {
                 Integer spec = Integer.valueOf(task.spec().specId());
                 if (!specs.containsKey(spec)) {
                     specs.put(spec, PartitionSpecParser.toJson(task.spec()));
-                    residuals.put(spec, ResidualEvaluator.of(task.spec(), filter, caseSensitive));
+                    residuals.put(spec, ResidualEvaluator.of(
+                        task.spec(), planning.filter, planning.caseSensitive));
                 }
                 DeleteFile[] deletes = (DeleteFile[]) task.deletes().toArray(new DeleteFile[0]);
                 // Without metrics, which would be sent to the executors.
@@ -321,7 +319,7 @@ public final class IcebergLeaves {
 
         private Set residualColumns(Schema schema) {
             Set ids = Binder.boundReferences(
-                schema.asStruct(), Collections.singletonList(filter), caseSensitive);
+                schema.asStruct(), Collections.singletonList(planning.filter), planning.caseSensitive);
             Set names = new HashSet();
             for (Object column : schema.columns()) {
                 Types.NestedField field = (Types.NestedField) column;

@@ -149,7 +149,7 @@ def plan_iceberg_table(
         ids = ",".join(str(column.id) for column in fields.values())
         planning, snapshot = pinned.planning(conditions, outputs, ids), pinned.snapshot()
         planned = _plan_files(spark, pinned, planning, fields, ids)
-        java = planned.java.of(pinned)
+        java, filter_ = planned.java.of(planning), str(planning.filterText())
         snapshot_id = None if snapshot is None else int(snapshot.snapshotId())
     except JAVA_ERRORS as error:
         raise Unprunable(f"Iceberg could not plan its files ({reason_of(error)})") from error
@@ -161,7 +161,7 @@ def plan_iceberg_table(
         planned=planned.facts,
         metadata=planned.blocks,
         java=java,
-        filter=str(java.filterText()),
+        filter=filter_,
         snapshot_id=snapshot_id,
     )
 
