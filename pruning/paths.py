@@ -45,34 +45,27 @@ def collect(
         as_of: A time in the past: a `datetime`, its text, or seconds since 1970. The table is given as it was
             at the last time until then when the whole directory was collected; `paths` is that directory.
         level: "row_group" or "page". By pages, the page indexes of the wanted columns are read from the files
-            each time; those of elements of arrays are not used. The bounds of a run are those of the pages
-            that hold it, and never exact; a NULL count is known if the run is a whole page, or if none or all
-            of a page is NULL. `byte_count` is the compressed bytes of the pages of all columns of the table
-            that hold rows of the run, without dictionaries; null if it is not known of a column. A row group
-            without rows has no run. `plan_delete` and its like take row groups alone.
+            each time; those of elements of arrays are not used. `pruning.metadata.pages.run_blocks` says what
+            is known of a run. A row group without rows has none. `plan_delete` and its like take row groups.
     Returns:
-        A table as `pruning.metadata.table.schema` describes, with the memberships that `pruning.index` and
-        the statistics that `pruning.backfill` stored beside the data, if `cache` and the files have not
-        changed since. `file` is the path as it was given, or the directory as it was given followed by the
-        relative path.
+        A table as `pruning.metadata.table.schema` describes, with what `pruning.index` and
+        `pruning.backfill` stored beside the data, if `cache` and the files have not changed since. `file` is
+        the path as it was given, or the directory as it was given followed by the relative path.
     Raises:
-        InputError: an argument is of another type, a path is missing, holds no data, or is not a
-            readable Parquet file; one of `columns` is in no file; with `verify`, the kept metadata of a file
-            is not that of its footer; or, with `as_of`, the table's files at that time are not known, or one
-            of them is gone.
+        InputError: an argument is of another type, a path is missing, holds no data, or is no readable
+            Parquet file; one of `columns` is in no file; with `verify`, the kept metadata of a file is not
+            that of its footer; or, with `as_of`, a file at that time is not known, or gone.
     Warns:
         UserWarning: a directory is a Delta Lake, Iceberg or Hudi table, whose removed files are read too.
         SkippedFileWarning: a directory holds files that are not Parquet; they are left out.
     Example:
         >>> import pruning, pyarrow as pa, pyarrow.parquet as pq, tempfile
         >>> folder = tempfile.TemporaryDirectory()
-        >>> pq.write_table(pa.table({"x": [1, 2, 8, 9]}), f"{folder.name}/t.parquet", row_group_size=2)
-        >>> blocks = pruning.collect(folder.name)
-        >>> [(block["x"]["min"], block["x"]["max"]) for block in blocks["columns"].to_pylist()]
-        [(1, 2), (8, 9)]
-        >>> file, pages = f"{folder.name}/t.parquet", {"data_page_size": 1, "write_batch_size": 3}
-        >>> pq.write_table(pa.table({"x": [1, 2, 3, 7, 8, 9]}), file, write_page_index=True, **pages)
-        >>> runs = pruning.collect(file, level="page")
+        >>> options = {"write_page_index": True, "data_page_size": 1, "write_batch_size": 3}
+        >>> pq.write_table(pa.table({"x": [1, 2, 3, 7, 8, 9]}), f"{folder.name}/t.parquet", **options)
+        >>> [block["x"]["max"] for block in pruning.collect(folder.name)["columns"].to_pylist()]
+        [9]
+        >>> runs = pruning.collect(folder.name, level="page")
         >>> [(run["x"]["min"], run["x"]["max"]) for run in runs["columns"].to_pylist()]
         [(1, 3), (7, 9)]
     """
@@ -80,23 +73,26 @@ def collect(
     if columns is not None:
         check_texts("columns", columns)
     wanted = None if columns is None else frozenset(columns)
-    session = _session_files(spark)
     with listing_once():
         metadata = collecting.collect(
             paths,
             spark=spark,
-            session=session,
+            session=_session_files(spark),
             choose_columns=lambda: wanted,
             cache=cache,
             verify=verify,
             as_of=as_of,
         )
-    missing = sorted((wanted or frozenset()) - top_columns(metadata))
+    _check_columns(wanted or frozenset(), metadata)
+    return page_blocks(metadata, cache=cache) if level == "page" else metadata
+
+
+def _check_columns(wanted: frozenset[str], metadata: pa.Table) -> None:
+    missing = sorted(wanted - top_columns(metadata))
     if missing:
         raise InputError(
             f"The column {missing[0]!r} is in no file; give the exact names of columns in the files."
         )
-    return page_blocks(metadata, cache=cache) if level == "page" else metadata
 
 
 def blocks(

@@ -170,12 +170,12 @@ def test_twenty_thousand_files_have_true_verdicts_on_rows(case: PagedCase) -> No
 def test_either_writer_writes_runs_of_each_verdict(writer: Writer) -> None:
     """Without this, one of them could write files without page indexes."""
 
-    def reached(case: PagedCase) -> bool:
+    def decides_rows(case: PagedCase) -> bool:
         if case.writer is not writer or case.is_measured:
             return False
         return any({Match.NONE, Match.ALL} <= set(rows) for rows in verdicts_on_rows(case))
 
-    find(paged_cases(), reached, settings=unshrunk(3_000))
+    find(paged_cases(), decides_rows, settings=unshrunk(3_000))
 
 
 REACHED: list[Sequence[Match]] = [
@@ -199,7 +199,7 @@ def test_row_groups_with_rows_of_each_verdict_are_drawn(together: Sequence[Match
 def test_rows_are_decided_by_measured_pages_alone() -> None:
     """Without this, nothing could be measured: the file has no bounds, so it decides nothing itself."""
 
-    def reached(case: PagedCase) -> bool:
+    def decides_rows(case: PagedCase) -> bool:
         if case.layout.has_bounds or not case.is_measured:
             return False
         rows = [verdict for of_group in verdicts_on_rows(case) for verdict in of_group]
@@ -208,7 +208,7 @@ def test_rows_are_decided_by_measured_pages_alone() -> None:
         ]
         return {Match.NONE, Match.ALL} <= set(rows) and set(of_file) == {Match.SOME}
 
-    find(paged_cases(), reached, settings=unshrunk(3_000))
+    find(paged_cases(), decides_rows, settings=unshrunk(3_000))
 
 
 A, B, NARROW = Column("a", LONG), Column("b", LONG), Column("narrow", INTEGER)

@@ -185,8 +185,12 @@ def first_doubt(evidence: PageEvidence) -> PageDoubt | None:
 
 def believed_places(evidence: PageEvidence) -> PagePlaces | None:
     """Return the places of the pages of a chunk; None if a doubt takes them."""
-    if any(doubt.takes_places and doubt.applies(evidence) for doubt in DOUBTS):
-        return None
+    is_doubted = any(doubt.takes_places and doubt.applies(evidence) for doubt in DOUBTS)
+    return None if is_doubted else _places(evidence)
+
+
+def _places(evidence: PageEvidence) -> PagePlaces:
+    """Return the places of the pages of a chunk, of which there is no doubt."""
     places = evidence.places
     return PagePlaces(
         first_rows=np.array(places.first_rows, np.int64),
@@ -204,9 +208,9 @@ def believed_pages(evidence: PageEvidence, source: Provenance) -> ColumnPages | 
         evidence: The facts about the chunk and its index.
         source: The file's writer.
     """
-    places = None if first_doubt(evidence) is not None else believed_places(evidence)
-    if places is None:
+    if first_doubt(evidence) is not None:
         return None
+    places = _places(evidence)
     traits, rows = evidence.traits, places.row_counts
     believed = beliefs(_facts_as_of_chunks(evidence), rows, traits, source)
     minima, maxima = typed_bounds(believed, traits)

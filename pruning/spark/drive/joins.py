@@ -196,7 +196,7 @@ def _summary_of_blocks(query: Query, site: JoinSite) -> JoinSummary | None:
 def _apply_summary(query: Query, path: KeyPath, site: JoinSite, summary: JoinSummary, how: str) -> None:
     scan = query.scans[path.scan]
 
-    def excluded() -> np.ndarray:
+    def excluded_blocks() -> np.ndarray:
         return summary.excludes([None if key is None else scan.bounds(key) for key in path.keys])
 
     scan.decline("join", "each row group may hold a key of the other side")
@@ -205,7 +205,7 @@ def _apply_summary(query: Query, path: KeyPath, site: JoinSite, summary: JoinSum
         "join",
         summary.condition(path.keys, terms_max=TERMS_MAX),
         because=because,
-        excluded=excluded,
+        excluded=excluded_blocks,
     )
 
 

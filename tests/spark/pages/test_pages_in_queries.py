@@ -301,19 +301,19 @@ def test_a_report_claims_no_request_that_a_store_gets(
             table = pa.table({"d": pa.array(rows, pa.int64()), "c": pa.array(steps, pa.int64()), "e": rows})
             pq.write_table(table, tmp_path / "served" / "t" / f"{number}.parquet", **PAGED)
 
-        def opened(frame: Any) -> int:
+        def count_requests(frame: Any) -> int:
             store.take()
             frame.collect()
             return operations(store.take())["OPEN"]
 
         frame = spark.read.parquet(store.uri("t"))
-        whole = opened(frame)
+        whole = count_requests(frame)
         pruned = pruning.prune(frame.where(condition))
         scan = pruning.explain(pruned).scans[0]
         assert scan.rows_read_max is not None
         assert scan.rows_read_max < 0.5 * 6 * ROWS
         assert (scan.requests_saved > 0) is saves
-        assert scan.requests_saved <= max(0, whole - opened(pruned))
+        assert scan.requests_saved <= max(0, whole - count_requests(pruned))
 
 
 def test_a_file_that_is_gone_leaves_its_row_groups_whole(spark: Any, tmp_path: Path) -> None:
