@@ -99,7 +99,9 @@ def write_delta_table(directory: Path, files: int, rows: int, every: int) -> Non
     (log / f"{0:020}.json").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
 
 
-def write_iceberg_table(directory: Path, files: int, rows: int, every: int) -> None:
+def write_iceberg_table(
+    directory: Path, files: int, rows: int, every: int, numbers: Sequence[int] | None = None
+) -> None:
     """Write a table as Hadoop's catalog of Iceberg keeps it.
 
     Args:
@@ -107,7 +109,10 @@ def write_iceberg_table(directory: Path, files: int, rows: int, every: int) -> N
         files: The number of its files.
         rows: The rows of each.
         every: Each so many-th file loses each hundredth row, by a position-delete file; 0 is none.
+        numbers: The files that the table has; None stands for all.
     """
+    if numbers is None:
+        numbers = range(files)
     catalog = SqlCatalog("b", uri="sqlite:///:memory:", warehouse=f"file://{directory}")
     catalog.create_namespace("db")
     properties = {"format-version": "2", "write.metadata.metrics.default": "full"}
@@ -116,17 +121,18 @@ def write_iceberg_table(directory: Path, files: int, rows: int, every: int) -> N
     )
     (directory / "data").mkdir(exist_ok=True)
     with table.transaction() as transaction, transaction.update_snapshot().fast_append() as append:
-        for number in range(files):
+        for number in numbers:
             path = directory / "data" / part_name(number)
             if _is_written(number, files):
                 content = _rows(number * rows, number * rows + rows - 1)
                 pq.write_table(_with_ids(content), path, row_group_size=rows)
             append.append_data_file(_data_file(path, number, rows))
-    if every:
+    losing = [number for number in numbers if every and number % every == 0]
+    if losing:
         snapshot = table.refresh().current_snapshot()
         assert snapshot is not None
         deleted = range(0, rows, 100)
-        paths = [f"file://{directory}/data/{part_name(number)}" for number in range(0, files, every)]
+        paths = [f"file://{directory}/data/{part_name(number)}" for number in losing]
         commit_change(
             table,
             TableChange(
