@@ -8,12 +8,13 @@ from mutants.replacements import Replacement
 from pruning.metadata.iceberg.fields import IcebergField, fields_of_schema
 from pruning.spark.drive import leaf_tables, scans
 from pruning.spark.iceberg import leaves, tables
-from pruning.spark.iceberg.java_side import compile_class, source_of
+from pruning.spark.iceberg.java_side import LEAVES, compile_class, source_of
 from pruning.spark.iceberg.leaves import is_pinned
 from pruning.spark.iceberg.tables import plan_iceberg_table
+from pruning.spark.lake.tables import Unprunable
 
 _FIRST_IDS: dict[str, int] = {}
-_INSTANCES: list[Any] = []
+_INSTANCES: dict[str, Any] = {}
 
 
 def _first_fields(schema_json: str) -> dict[str, IcebergField]:
@@ -25,15 +26,20 @@ def _plan_for_first(spark: Any, readers: Sequence[Any], attributes: Any) -> Any:
     return plan_iceberg_table(spark, readers[:1], attributes)
 
 
-def _java_side_without_residual_columns(spark: Any, name: str, table: Any) -> Any:
+def _java_side_without_residual_columns(spark: Any, name: str, beside: Any) -> Any:
     """Return an instance of a class with another name: py4j keeps the methods of a name."""
-    if not _INSTANCES:
-        reading, mutant = "staged.residualColumns = residualColumns(schema);", f"{name}Mutant"
-        right = source_of(name)
-        assert reading in right
-        wrong = right.replace(reading, "staged.residualColumns = new HashSet();").replace(name, mutant)
-        _INSTANCES.append(compile_class(spark, mutant, wrong, table))
-    return _INSTANCES[0]
+    if name not in _INSTANCES:
+        source = source_of(name)
+        if name == LEAVES:
+            reading = "staged.residualColumns = residualColumns(schema);"
+            assert reading in source
+            source = source.replace(reading, "staged.residualColumns = new HashSet();")
+        for right in {LEAVES, name}:
+            source = source.replace(right, f"{right}Mutant")
+        _INSTANCES[name] = compile_class(spark, f"{name}Mutant", source, beside)
+    if isinstance(_INSTANCES[name], str):
+        raise Unprunable(_INSTANCES[name])
+    return _INSTANCES[name]
 
 
 MUTANTS: Mapping[str, Replacement] = {

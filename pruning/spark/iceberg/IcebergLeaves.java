@@ -9,13 +9,17 @@ import org.apache.iceberg.expressions.*;
 import org.apache.iceberg.io.CloseableIterable;
 import org.apache.iceberg.spark.ScanTaskSetManager;
 import org.apache.iceberg.spark.SparkReadConf;
+import org.apache.iceberg.spark.SparkUtil;
 import org.apache.iceberg.spark.SparkV2Filters;
 import org.apache.iceberg.spark.source.SparkTable;
 import org.apache.iceberg.types.*;
-import org.apache.iceberg.util.SnapshotUtil;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.connector.catalog.MetadataColumn;
+import org.apache.spark.sql.connector.catalog.SupportsMetadataColumns;
+import org.apache.spark.sql.connector.catalog.SupportsRead;
+import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.*;
@@ -30,17 +34,38 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * Janino compiles this class in the session. It knows neither lambdas nor inferred type arguments.
  */
 public final class IcebergLeaves {
-    private static final String TASK_SET = "scan-task-set-id";
+    /** The option that names a set of staged tasks. */
+    public static final String TASK_SET = "scan-task-set-id";
     private static final ReferenceQueue UNUSED = new ReferenceQueue();
     /** Keeps the references to staged tables until the tables are collected. */
     private static final Set STAGED = Collections.synchronizedSet(new HashSet());
+
+    /** How the tables of Iceberg's module for the session's Spark are read. */
+    public abstract static class TableReads {
+        /** Let a table know its newest version, if it does not stay as it was loaded. */
+        public abstract void refresh(SparkTable source, CaseInsensitiveStringMap options);
+
+        /** Return the schema by which a leaf reads a table. */
+        public abstract Schema schema(SparkTable source);
+
+        /** Return the snapshot that a leaf reads of a table; null where the table has none. */
+        public abstract Snapshot snapshot(
+            SparkSession spark, SparkTable source, CaseInsensitiveStringMap options, TableMetadata metadata);
+
+        /** Return Spark's view of a table. */
+        public abstract SparkTable sparkTable(Table table);
+
+        /** Return the builder of scans of the staged tasks that the options name. */
+        public abstract ScanBuilder stagedBuilder(Table table, CaseInsensitiveStringMap options);
+    }
 
     /**
      * Return a table that stays at the snapshot and the schema that a leaf of a plan reads.
      *
      * An UnsupportedOperationException says why a leaf is left alone.
      */
-    public PinnedTable pin(SparkSession spark, SparkTable source, CaseInsensitiveStringMap options) {
+    public PinnedTable pin(
+            TableReads reads, SparkSession spark, SparkTable source, CaseInsensitiveStringMap options) {
         Table table = source.table();
         if (!(table instanceof BaseTable)) {
             throw left("it is one of Iceberg's metadata tables");
@@ -51,14 +76,11 @@ public final class IcebergLeaves {
         if (options.containsKey(TASK_SET)) {
             throw left("it reads files that were chosen already");
         }
-        // A table that its catalog does not cache is refreshed by this.
-        source.newScanBuilder(options);
+        reads.refresh(source, options);
         TableOperations operations = ((BaseTable) table).operations();
         TableMetadata metadata = operations.current();
-        Schema schema = source.branch() == null
-            ? SnapshotUtil.schemaFor(table, source.snapshotId(), null)
-            : SnapshotUtil.schemaFor(table, source.branch());
-        Snapshot snapshot = snapshot(spark, source, options, metadata);
+        Schema schema = reads.schema(source);
+        Snapshot snapshot = reads.snapshot(spark, source, options, metadata);
         // Iceberg plans and reads the present snapshot by the present schema.
         TableMetadata.Builder builder = TableMetadata.buildFrom(metadata).setCurrentSchema(schema.schemaId());
         if (snapshot != null) {
@@ -70,58 +92,65 @@ public final class IcebergLeaves {
         }
         Table pinned = new BaseTable(
             new StaticTableOperations(metadata, table.io(), operations.locationProvider()), table.name());
-        return new PinnedTable(spark, pinned, snapshot);
+        return new PinnedTable(reads, pinned, snapshot);
     }
 
-    private static Snapshot snapshot(
-            SparkSession spark, SparkTable source, CaseInsensitiveStringMap options, TableMetadata metadata) {
-        if (source.branch() == null && source.snapshotId() != null) {
-            return existing(metadata.snapshot(source.snapshotId().longValue()));
-        }
-        SparkReadConf conf = new SparkReadConf(spark, source.table(), source.branch(), options);
-        if (conf.startSnapshotId() != null || conf.endSnapshotId() != null
-                || conf.startTimestamp() != null || conf.endTimestamp() != null) {
-            throw left("it reads what was added between two snapshots");
-        }
-        if (conf.snapshotId() != null) {
-            return existing(metadata.snapshot(conf.snapshotId().longValue()));
-        }
-        if (conf.asOfTimestamp() != null) {
-            long id = SnapshotUtil.snapshotIdAsOfTime(source.table(), conf.asOfTimestamp().longValue());
-            return existing(metadata.snapshot(id));
-        }
-        String name = conf.branch() == null ? conf.tag() : conf.branch();
-        if (name == null || (name.equals(SnapshotRef.MAIN_BRANCH) && metadata.currentSnapshot() == null)) {
-            return metadata.currentSnapshot();
-        }
-        SnapshotRef ref = metadata.ref(name);
-        return existing(ref == null ? null : metadata.snapshot(ref.snapshotId()));
-    }
-
-    private static Snapshot existing(Snapshot snapshot) {
+    /** Return a snapshot that must be known. */
+    public static Snapshot existing(Snapshot snapshot) {
         if (snapshot == null) {
             throw left("its snapshot is not known");
         }
         return snapshot;
     }
 
-    private static UnsupportedOperationException left(String reason) {
+    /** Throw the exception of a leaf that is left alone where it reads what was added between two snapshots. */
+    public static void checkWhole(SparkReadConf conf) {
+        if (conf.startSnapshotId() != null || conf.endSnapshotId() != null
+                || conf.startTimestamp() != null || conf.endTimestamp() != null) {
+            throw left("it reads what was added between two snapshots");
+        }
+    }
+
+    /** Return the exception that says why a leaf is left alone. */
+    public static UnsupportedOperationException left(String reason) {
         return new UnsupportedOperationException(reason);
     }
 
     /** A table at one snapshot and with one schema, as a table of Spark. */
-    public static final class PinnedTable extends SparkTable {
-        private final SparkSession spark;
+    public static final class PinnedTable implements SupportsRead, SupportsMetadataColumns {
+        private final TableReads reads;
         private final Table table;
+        private final SparkTable sparkTable;
         private final Snapshot snapshot;
         /** The top-level columns that Iceberg's residual filters name; null for a table without staged files. */
         private Set residualColumns = null;
 
-        PinnedTable(SparkSession spark, Table table, Snapshot snapshot) {
-            super(table, (Long) null, false);
-            this.spark = spark;
+        PinnedTable(TableReads reads, Table table, Snapshot snapshot) {
+            this.reads = reads;
             this.table = table;
+            this.sparkTable = reads.sparkTable(table);
             this.snapshot = snapshot;
+        }
+
+        /** Return the table as Iceberg has it. */
+        public Table table() {
+            return table;
+        }
+
+        public String name() {
+            return sparkTable.name();
+        }
+
+        public StructType schema() {
+            return sparkTable.schema();
+        }
+
+        public Set capabilities() {
+            return EnumSet.of(TableCapability.BATCH_READ);
+        }
+
+        public MetadataColumn[] metadataColumns() {
+            return sparkTable.metadataColumns();
         }
 
         /** Return the schema as Iceberg writes it. */
@@ -143,18 +172,19 @@ public final class IcebergLeaves {
             if (!isStaged()) {
                 return new StandIn(schema(), snapshot);
             }
-            return new StagedBuilder(super.newScanBuilder(options), schema(), residualColumns);
+            return new StagedBuilder(reads.stagedBuilder(table, options), schema(), residualColumns);
         }
 
         /**
          * Return the planning of files for some scans of the table.
          *
+         * @param spark the session
          * @param conditions for each scan, the conditions that its rows satisfy: expressions of Catalyst
          * @param outputs for each scan, the attributes of its leaf
          * @param joinedIds the ids of the fields whose metrics are wanted
          */
-        public Planning planning(List conditions, List outputs, String joinedIds) {
-            boolean caseSensitive = new SparkReadConf(spark, table, Collections.emptyMap()).caseSensitive();
+        public Planning planning(SparkSession spark, List conditions, List outputs, String joinedIds) {
+            boolean caseSensitive = SparkUtil.caseSensitive(spark);
             Expression filter = Expressions.alwaysFalse();
             for (int i = 0; i < conditions.size(); i++) {
                 List of = predicates((List) conditions.get(i), (AttributeSet) outputs.get(i));
@@ -310,7 +340,7 @@ public final class IcebergLeaves {
                 chosen.add(new BaseFileScanTask((DataFile) ((DataFile) task.file()).copyWithoutStats(), deletes,
                     schemaJson, (String) specs.get(spec), (ResidualEvaluator) residuals.get(spec)));
             }
-            PinnedTable staged = new PinnedTable(pinned.spark, pinned.table, pinned.snapshot);
+            PinnedTable staged = new PinnedTable(pinned.reads, pinned.table, pinned.snapshot);
             staged.residualColumns = residualColumns(schema);
             ScanTaskSetManager.get().stageTasks(pinned.table, setId, chosen);
             STAGED.add(new StagedSet(staged, pinned.table, setId));

@@ -12,32 +12,27 @@ from pruning.spark.lake.tables import Unprunable
 
 # The class that pins tables and stages files, and the one that writes the facts about many files.
 LEAVES, FACTS = "IcebergLeaves", "IcebergFacts"
-# The last major release of Spark that is known to read the very table that a relation holds.
-_SPARK_MAX = 3
+# The classes that know how Iceberg's modules read tables, of which one fits the session's module.
+REFRESHED_TABLES, FIXED_TABLES = "RefreshedTables", "FixedTables"
 # The errors of calls into Java.
 JAVA_ERRORS = (Py4JError, PySparkException)
 # An instance, or why there is none, by the gateway of the Java process and the name of the class.
 _INSTANCES: dict[tuple[Any, str], Java | str] = {}
 
 
-def java_side(spark: SparkSession, name: str, table: Java) -> Java:
+def java_side(spark: SparkSession, name: str, beside: Java) -> Java:
     """Return an instance of a Java class, compiled once in each Java process.
 
     Args:
         spark: The session.
         name: The class.
-        table: A table of Iceberg, whose class loader knows Iceberg's classes.
+        beside: An object whose class loader knows the classes that it needs, such as a table of Iceberg.
     Raises:
-        Unprunable: the class does not compile against the session's Iceberg and Spark, or Spark is one that
-            may load the table of a relation anew.
+        Unprunable: the class does not compile against the session's Iceberg and Spark.
     """
-    if int(spark.version.split(".")[0]) > _SPARK_MAX:
-        raise Unprunable(
-            f"tables of Iceberg are pruned up to Spark {_SPARK_MAX}, and this is {spark.version}"
-        )
     key = (spark.sparkContext._gateway._gateway_client, name)
     if key not in _INSTANCES:
-        _INSTANCES[key] = compile_class(spark, name, source_of(name), table)
+        _INSTANCES[key] = compile_class(spark, name, source_of(name), beside)
     instance = _INSTANCES[key]
     if isinstance(instance, str):
         raise Unprunable(f"this release of Iceberg or of Spark is not known ({instance})")
@@ -49,17 +44,17 @@ def source_of(name: str) -> str:
     return files(__package__).joinpath(f"{name}.java").read_text(encoding="utf-8")
 
 
-def compile_class(spark: SparkSession, name: str, source: str, table: Java) -> Java | str:
+def compile_class(spark: SparkSession, name: str, source: str, beside: Java) -> Java | str:
     """Return an instance of a class, or why there is none.
 
     Args:
         spark: The session.
         name: The class.
         source: Its source.
-        table: As for `java_side`.
+        beside: As for `java_side`.
     """
     compiler = jvm(spark).org.codehaus.janino.SimpleCompiler()
-    compiler.setParentClassLoader(table.getClass().getClassLoader())
+    compiler.setParentClassLoader(beside.getClass().getClassLoader())
     try:
         compiler.cook(source)
     except JAVA_ERRORS as error:

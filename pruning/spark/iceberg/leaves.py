@@ -10,7 +10,14 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql import SparkSession
 
-from pruning.spark.iceberg.java_side import JAVA_ERRORS, LEAVES, java_side, reason_of
+from pruning.spark.iceberg.java_side import (
+    FIXED_TABLES,
+    JAVA_ERRORS,
+    LEAVES,
+    REFRESHED_TABLES,
+    java_side,
+    reason_of,
+)
 from pruning.spark.jvm.gateway import Java, class_name, jvm, simple_name, with_element
 from pruning.spark.lake.tables import Unprunable, leaf_attributes
 
@@ -23,6 +30,8 @@ _TASK_SET = "scan-task-set-id"
 _SNAPSHOT_OPTIONS = ("snapshot-id", "as-of-timestamp", "branch", "tag")
 # The places of constructor arguments of a `DataSourceV2Relation`.
 _TABLE, _OUTPUT, _OPTIONS = 0, 1, 4
+# The first release of Spark that loads the tables of a plan anew before it runs.
+_REFRESHING = (4, 1)
 
 
 def is_iceberg_leaf(leaf: Java) -> bool:
@@ -43,11 +52,29 @@ def stand_in(spark: SparkSession, leaf: Java, options: Mapping[str, str]) -> Jav
     if simple_name(leaf.table()) == _PINNED_TABLE:
         return _relation(spark, leaf, leaf.table(), options)
     try:
-        java = java_side(spark, LEAVES, leaf.table())
-        pinned = java.pin(spark._jsparkSession, leaf.table(), leaf.options())
+        newest = _newest(spark, leaf)
+        java = java_side(spark, LEAVES, newest.table())
+        reads = _table_reads(spark, java)
+        pinned = java.pin(reads, spark._jsparkSession, newest.table(), newest.options())
     except JAVA_ERRORS as error:
         raise Unprunable(reason_of(error)) from error
     return _relation(spark, leaf, pinned, options)
+
+
+def _newest(spark: SparkSession, leaf: Java) -> Java:
+    """Return a leaf of the analyzed plan over the version of its table that a query would read now."""
+    if tuple(map(int, spark.version.split(".")[:2])) < _REFRESHING:
+        return leaf
+    refreshing = jvm(spark).org.apache.spark.sql.execution.datasources.v2.V2TableRefreshUtil
+    return refreshing.refresh(spark._jsparkSession, leaf, True)
+
+
+def _table_reads(spark: SparkSession, leaves: Java) -> Java:
+    """Return the class that reads tables as Iceberg's module for this Spark has them."""
+    try:
+        return java_side(spark, REFRESHED_TABLES, leaves)
+    except Unprunable:
+        return java_side(spark, FIXED_TABLES, leaves)
 
 
 def is_stand_in(leaf: Java) -> bool:
@@ -122,4 +149,5 @@ def _relation(spark: SparkSession, relation: Java, table: Java, options: Mapping
     for name, value in options.items():
         united.put(name, value)
     text_map = java.org.apache.spark.sql.util.CaseInsensitiveStringMap(united)
+    # The table states no version, and so Spark does not load another one in its place.
     return with_element(spark, with_element(spark, relation, _TABLE, table), _OPTIONS, text_map)

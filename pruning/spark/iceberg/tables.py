@@ -147,7 +147,10 @@ def plan_iceberg_table(
             conditions.add(of_reader)
             outputs.add(reader.node.outputSet())
         ids = ",".join(str(column.id) for column in fields.values())
-        planning, snapshot = pinned.planning(conditions, outputs, ids), pinned.snapshot()
+        planning, snapshot = (
+            pinned.planning(spark._jsparkSession, conditions, outputs, ids),
+            pinned.snapshot(),
+        )
         planned = _plan_files(spark, pinned, planning, fields, ids)
         java, filter_ = planned.java.of(planning), str(planning.filterText())
         snapshot_id = None if snapshot is None else int(snapshot.snapshotId())
