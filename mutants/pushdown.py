@@ -10,6 +10,8 @@ _is_harmless = pushdown._is_harmless
 
 def mutant(name: str) -> Replacement:
     """Return the test of a comparison with the mistakes that the name lists."""
+    if name == "all days are":
+        return Replacement(pushdown, "is_exact", lambda value, type_: True)
 
     def is_harmless(atom: pushdown._Comparison) -> bool:
         operand, *others = elements(atom.java.children())

@@ -53,6 +53,9 @@ MUTANTS: Mapping[str, Replacement] = {
     "ranges that are too many are dropped": Replacement(range_filters, "with_fewer_ranges", _first_ranges),
     "the greatest value is left out": Replacement(range_filters, "closed_ranges", _strictly_below),
     "a part that may match is left out": Replacement(value_ranges, "_matches", _some_is_none),
+    "all days and instants are pushed as they are": Replacement(
+        range_filters, "with_exact_ends", lambda values, type_: values
+    ),
     "the filter's values alone, not those of the blocks": Replacement(
         range_filters, "value_ranges", lambda conjuncts, column, within: cuts.complement(within)
     ),

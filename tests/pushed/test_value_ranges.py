@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date, timedelta
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,7 +18,7 @@ from oracles.meaning.brute_force import evaluate
 from oracles.meaning.numbers import NoSecondOpinion
 from pruning.expressions import types
 from pruning.expressions.trees import Column, Compare, Comparison, Expression, In, Literal, Mode
-from pruning.expressions.types import Value
+from pruning.expressions.types import Type, Value
 from pruning.pushed.value_ranges import closed_ranges, value_ranges, width, with_fewer_ranges
 from pruning.rules.sets import cuts
 from pruning.rules.sets.truths import Match
@@ -28,6 +29,10 @@ from strategies.base.layouts import tables
 from strategies.base.metadata import metadata
 from strategies.base.tables import Table
 from strategies.predicates.predicates import predicates
+
+GREGORIAN = date(1582, 10, 15)
+DAY_US = 86_400_000_000
+YEAR_1900_US = (date(1900, 1, 1) - date(1970, 1, 1)).days * DAY_US
 
 TYPES = (
     types.BYTE,
@@ -80,14 +85,26 @@ def filters_of(case: Case) -> list[RangeFilter]:
 
 
 def passes(filter_: RangeFilter, value: Value | None) -> bool:
-    """Evaluate a filter on a value by the ends of its ranges, as they are written in SQL."""
+    """Evaluate a filter on a value by the ends of its ranges, as Spark asks Parquet's reader for them."""
     if value is None:
         return not filter_.rejects_null
-    return any(
-        (lower is None or lower <= value)
-        and (upper is None or value < upper or (value == upper and not is_excluded))
-        for lower, upper, is_excluded in range_filters.closed_ranges(filter_.values, filter_.type)
-    )
+    for lower, upper, is_excluded in range_filters.closed_ranges(filter_.values, filter_.type):
+        least = None if lower is None else max(asked_for(lower, filter_.type))
+        greatest = None if upper is None else min(asked_for(upper, filter_.type))
+        if (least is None or least <= value) and (
+            greatest is None or value < greatest or (value == greatest and not is_excluded)
+        ):
+            return True
+    return False
+
+
+def asked_for(end: Value, type_: Type) -> list[Value]:
+    """Return what Spark may ask for: the last of ten lacking days, or an instant of old clocks."""
+    if type_ == types.DATE and date(1582, 10, 5) <= date(1970, 1, 1) + timedelta(int(end)) < GREGORIAN:
+        return [(GREGORIAN - date(1970, 1, 1)).days]
+    if type_ == types.TIMESTAMP and int(end) < YEAR_1900_US:
+        return [int(end) - DAY_US, int(end) + DAY_US]
+    return [end]
 
 
 def loses_rows(case: Case) -> bool:

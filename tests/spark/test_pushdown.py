@@ -7,6 +7,7 @@ import math
 import re
 import tempfile
 from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -25,8 +26,18 @@ from pruning.spark.jvm.gateway import dataframe, elements, simple_name, subtrees
 
 NAN, MS = math.nan, "timestamp'1970-01-01 00:00:00.{}'"
 DOUBLES = ("nan", "inf", "-inf", "0.0", "-0.0", "1.0", "-1.0", "2.5")
-# Of whole and of half milliseconds around 1970.
-INSTANTS_US = tuple(range(-2_000, 2_500, 500))
+EPOCH = datetime(1970, 1, 1)
+# Of whole and of half milliseconds around 1970, and around the ten days that the hybrid calendar lacks.
+INSTANTS_US = (
+    *range(-2_000, 2_500, 500),
+    *((datetime(1582, 10, day) - EPOCH) // timedelta(microseconds=1) for day in (4, 6, 12, 16)),
+)
+# Around the days that `java.sql.Date` lacks in each time zone or in some.
+DAYS = [
+    date(year, month, day) + timedelta(later)
+    for year, month, day in ((1582, 10, 5), (1582, 10, 10), (1582, 10, 14), (1993, 8, 21), (2011, 12, 30))
+    for later in (-1, 0, 1)
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +98,17 @@ HARD = {
     "rounded down": Hard(
         values=MILLISECOND, predicate=f"x < {MS.format('0015')}", mutant="nothing is rounded"
     ),
+    "a day that lacks": Hard(
+        values=pa.array([date(1582, 10, 8)]), predicate="x = date'1582-10-08'", mutant="all days are"
+    ),
+    "from a day that lacks": Hard(
+        values=pa.array([date(1582, 10, 9)]), predicate="x >= date'1582-10-08'", mutant="all days are"
+    ),
+    "an instant in days that lack": Hard(
+        values=pa.array([datetime(1582, 10, 8, 12)], pa.timestamp("us", tz="UTC")),
+        predicate="x <= timestamp'1582-10-08 12:00:00' AND x >= timestamp'1582-10-08 12:00:00'",
+        mutant="all days are",
+    ),
     "rounded to another": Hard(
         values=MILLISECOND, predicate=f"x <> {MS.format('0015')}", mutant="NOT changes nothing"
     ),
@@ -99,7 +121,8 @@ def write(directory, values, **written):
 
 
 def read(spark, directory):
-    spark.read.parquet(str(directory)).createOrReplaceTempView("t")
+    reader = spark.read.option("datetimeRebaseMode", "CORRECTED")
+    reader.parquet(str(directory)).createOrReplaceTempView("t")
 
 
 def asked(spark, predicates):
@@ -160,6 +183,9 @@ def files(draw, kind):
         instants = draw(st.lists(st.sampled_from(INSTANTS_US), min_size=1, max_size=4))
         values = pa.array([us // 1_000 if unit == "ms" else us for us in instants], type_)
         constants = [f"{kind} '{iso(us)}'" for us in INSTANTS_US]
+    elif kind == "date":
+        values = pa.array(draw(st.lists(st.sampled_from([*DAYS, None]), min_size=1, max_size=4)), pa.date32())
+        constants = [f"date '{day}'" for day in DAYS]
     else:
         numbers = draw(st.lists(st.sampled_from([*DOUBLES, None]), min_size=1, max_size=4))
         type_ = pa.float32() if kind == "float" else pa.float64()
@@ -171,8 +197,7 @@ def files(draw, kind):
 
 
 def iso(us):
-    second, fraction = divmod(us, 1_000_000)
-    return f"{'1970-01-01 00:00:00' if second == 0 else '1969-12-31 23:59:59'}.{fraction:06}"
+    return f"{EPOCH + timedelta(microseconds=us):%Y-%m-%d %H:%M:%S.%f}"
 
 
 @st.composite
@@ -194,7 +219,7 @@ def comparisons(draw, constants):
     return draw(st.sampled_from([compared, f"({compared}) AND id = 0"]))
 
 
-@pytest.mark.parametrize("kind", ["double", "float", "timestamp", "timestamp_ntz"])
+@pytest.mark.parametrize("kind", ["double", "float", "date", "timestamp", "timestamp_ntz"])
 def test_pushing_never_loses_a_row(spark, kind):
     """PUSH-1. For every file and predicate, the rows that the filter keeps are those that satisfy it."""
 
@@ -236,8 +261,21 @@ def is_rounded(file):
     return values.type.unit == "ms" and asks(predicates, *(f"x < timestamp '{iso(us)}'" for us in halves))
 
 
+def is_lacking(file):
+    values, written, predicates = file
+    lacking = {day for day in values.to_pylist() if day is not None and day.year == 1582 and 4 < day.day < 15}
+    kept = [f"x {operator} date '{day}'" for operator in ("=", "<=>", ">=") for day in lacking]
+    return written.get("write_statistics", True) and len(values) == 1 and asks(predicates, *kept)
+
+
 @pytest.mark.parametrize(
-    ("kind", "reached"), [("double", is_nan_hidden), ("double", is_zero_another), ("timestamp", is_rounded)]
+    ("kind", "reached"),
+    [
+        ("double", is_nan_hidden),
+        ("double", is_zero_another),
+        ("timestamp", is_rounded),
+        ("date", is_lacking),
+    ],
 )
 def test_files_reach_what_spark_alone_loses(kind, reached):
     find(files(kind), reached, settings=unshrunk(2_000))
@@ -254,12 +292,13 @@ UNTOUCHED = (
     f"t < {MS.format('002')}",
     f"t NOT IN ({MS.format('001')}, {MS.format('002')})",
     f"t >= {MS.format('0015')}",
+    "d >= date'1582-10-04' AND d < date'1582-10-15'",
 )
 
 
 @pytest.fixture
 def columns(spark, tmp_path):
-    table = pa.table({"id": [1], "x": [1.0], "s": [{"x": 1.0}], "t": MILLISECOND.slice(1)})
+    table = pa.table({"id": [1], "x": [1.0], "s": [{"x": 1.0}], "t": MILLISECOND.slice(1), "d": [DAYS[0]]})
     pq.write_table(table, tmp_path / "0.parquet")
     read(spark, tmp_path)
 
@@ -276,6 +315,7 @@ TOUCHED = {
     "s.x <> 1D AND id > 0": "[IsNotNull(s.x), IsNotNull(id), GreaterThan(id,0)]",
     f"t < {MS.format('0015')} AND id > 0": "[IsNotNull(t), IsNotNull(id), GreaterThan(id,0)]",
     "x > 1D OR id > 0": "[]",
+    "d > date'1582-10-05' AND id > 0": "[IsNotNull(d), IsNotNull(id), GreaterThan(id,0)]",
 }
 
 

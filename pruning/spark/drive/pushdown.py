@@ -3,8 +3,9 @@
 A row group's minimum and maximum do not bound NaN, and many writers do not say whether there is one; yet
 Spark orders NaN above all numbers, so that `x > 5` keeps it. Dictionaries and bloom filters tell 0.0 from
 -0.0, which are equal in Spark. In a file of timestamps in milliseconds, Spark looks for `t < 0.001` where
-the query says `t < 0.0015`. Iceberg's planning takes bounds for bounds of NaN, too, and -0.0 for less than
-0.0.
+the query says `t < 0.0015`. For a date that lacks in the calendar of `java.sql.Date`, it looks for the next
+one, and for a time before 1900 perhaps for another one. Iceberg's planning takes bounds for bounds of NaN,
+too, and -0.0 for less than 0.0.
 
 So the operand of such a comparison is wrapped in an expression that changes no value and that Spark does not
 push. The rest of the filter is pushed as before.
@@ -18,6 +19,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pruning.expressions.types import Kind, Type
+from pruning.pushed.exact_times import is_exact
 from pruning.spark.catalyst.leaves import PlanLeaf
 from pruning.spark.drive.range_filters import RangeFilter
 from pruning.spark.jvm.datatypes import type_of_java
@@ -46,7 +48,7 @@ _NEVER_NAN = frozenset({"EqualTo", "EqualNullSafe", "LessThan", "LessThanOrEqual
 _ROUNDED_SAFELY = (_NEVER_NAN - {"LessThan"}) | {"GreaterThan", "GreaterThanOrEqual"}
 _PUSHED = _NEVER_NAN | _ROUNDED_SAFELY
 # The types on which rows may be lost, as a schema's JSON writes them.
-_DOUBTED = ('"float"', '"double"', '"timestamp"', '"timestamp_ntz"')
+_DOUBTED = ('"float"', '"double"', '"date"', '"timestamp"', '"timestamp_ntz"')
 _TIMESTAMPS = frozenset({Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
 _MILLISECOND_US = 1_000
 
@@ -154,7 +156,7 @@ def _comparisons(condition: Java) -> Iterator[_Comparison]:
 
 
 def _is_doubted(type_: Type) -> bool:
-    return type_.floating or type_.kind in _TIMESTAMPS
+    return type_.floating or type_.kind is Kind.DATE or type_.kind in _TIMESTAMPS
 
 
 def _is_column(operand: Java) -> bool:
@@ -185,7 +187,9 @@ def _is_harmless(atom: _Comparison) -> bool:
     if type_.floating:
         numbers = all(constant == constant and constant != 0 for constant in constants)
         return numbers and not atom.negated and atom.name in _NEVER_NAN  # (1), (2)
-    if all(constant % _MILLISECOND_US == 0 for constant in constants):  # (3)
+    if not all(is_exact(constant, type_) for constant in constants):  # (5)
+        return False
+    if type_.kind is Kind.DATE or all(constant % _MILLISECOND_US == 0 for constant in constants):  # (3)
         return True
     return not atom.negated and atom.name in _ROUNDED_SAFELY  # (4)
 

@@ -33,6 +33,7 @@ from pruning.metadata.table.measured import STATED
 from pruning.metadata.table.schema import columns_only, is_nested, sql_type
 from pruning.metadata.table.structs import field_of, has_field, whole
 from pruning.pushed.block_ranges import BlockBounds, block_ranges, hull, spared_blocks
+from pruning.pushed.exact_times import with_exact_ends
 from pruning.pushed.value_ranges import (
     as_cuts,
     as_ranges,
@@ -170,7 +171,7 @@ def range_filters(
     bounds = {search.column.name: search.bounds for search in searches}
     gains = np.where(in_vain, sizes, 0)
     ranges = {
-        name: as_cuts(column_ranges, allowed[name])
+        name: with_exact_ends(as_cuts(column_ranges, allowed[name]), allowed[name])
         for name, column_ranges in block_ranges(bounds, kept, gains, ranges_max=RANGES_MAX).items()
     }
     for search in searches:
@@ -223,7 +224,9 @@ class _ColumnSearch:
         if around is None:
             return None
         values = value_ranges(self.conjuncts, self.column, around)
-        return None if values.empty else with_fewer_ranges(values, self.column.type, RANGES_MAX)
+        if values.empty:
+            return None
+        return with_fewer_ranges(with_exact_ends(values, self.column.type), self.column.type, RANGES_MAX)
 
     def spares(self, values: Cuts) -> np.ndarray:
         """Mark the blocks that the reader skips by a filter on these values; shape (blocks,)."""

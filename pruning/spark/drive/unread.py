@@ -28,6 +28,7 @@ from pruning.expressions.trees import (
 from pruning.expressions.types import Kind, Type, Value
 from pruning.metadata.table.comparable import comparable_columns
 from pruning.metadata.table.schema import column_types
+from pruning.pushed.exact_times import is_exact
 from pruning.pushed.value_ranges import closed_ranges
 from pruning.spark.drive.range_filters import IN_LIST_MAX, RangeFilter, ordered_bounds
 
@@ -191,8 +192,8 @@ def pushed_ranges(
     """Yield the parts of a scan's own filter that Spark pushes as ranges of one column.
 
     Timestamps are left out, because a comparison is not pushed if its constant has microseconds. Comparisons
-    with zero or NaN, and comparisons that NaN satisfies, are never pushed. Of a list that is longer than
-    `in_list_max`, Spark pushes the least and the greatest member.
+    with zero, NaN or dates that are not exact, and comparisons that NaN satisfies, are never pushed. Of a
+    list that is longer than `in_list_max`, Spark pushes the least and the greatest member.
     """
     for part in predicate.operands if isinstance(predicate, And) else (predicate,):
         if isinstance(part, Not) and isinstance(part.operand, IsNull):
@@ -270,6 +271,8 @@ def _comparison_ranges(
 ) -> tuple[PushedRange, ...] | None:
     value = literal.value
     if value is None or column.type != literal.type or column.type.kind is Kind.TIMESTAMP:
+        return None
+    if not is_exact(value, column.type):
         return None
     if column.type.floating and (operator not in _PUSHED_ON_FLOATS or value == 0 or value != value):
         return None
