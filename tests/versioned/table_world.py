@@ -145,7 +145,9 @@ class World:
             numbers = [row[NUMBER] for row in written_rows(version, place)]
             start = choose(self.draw, range(len(numbers)))
             positions[place] = list(range(start, len(numbers), choose(self.draw, (2, 1, 3))))
-            dead |= {numbers[position] for position in positions[place]}
+            # An UPDATE may have moved a row to another file.
+            (deleted,) = version.deleted_rows.positions([place])
+            dead |= {numbers[position] for position in positions[place] if position not in deleted}
         if not dead & self.state.rows.keys():
             return
         self.table.delete_positions(positions)
