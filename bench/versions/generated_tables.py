@@ -26,6 +26,8 @@ _FIELDS = (
     NestedField(3, "unit", StringType()),
     NestedField(4, "value", DoubleType()),
 )
+# The files that one commit of a generated table of Iceberg appends.
+_MANIFEST_FILES = 20_000
 _MAGIC = 1681511377
 _B85 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
 _Z85 = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
@@ -120,13 +122,14 @@ def write_iceberg_table(
         "db.t", Schema(*_FIELDS), location=f"file://{directory}", properties=properties
     )
     (directory / "data").mkdir(exist_ok=True)
-    with table.transaction() as transaction, transaction.update_snapshot().fast_append() as append:
-        for number in numbers:
-            path = directory / "data" / part_name(number)
-            if _is_written(number, files):
-                content = _rows(number * rows, number * rows + rows - 1)
-                pq.write_table(_with_ids(content), path, row_group_size=rows)
-            append.append_data_file(_data_file(path, number, rows))
+    for first in range(0, len(numbers), _MANIFEST_FILES):
+        with table.transaction() as transaction, transaction.update_snapshot().fast_append() as append:
+            for number in numbers[first : first + _MANIFEST_FILES]:
+                path = directory / "data" / part_name(number)
+                if _is_written(number, files):
+                    content = _rows(number * rows, number * rows + rows - 1)
+                    pq.write_table(_with_ids(content), path, row_group_size=rows)
+                append.append_data_file(_data_file(path, number, rows))
     losing = [number for number in numbers if every and number % every == 0]
     if losing:
         snapshot = table.refresh().current_snapshot()

@@ -1,7 +1,7 @@
 """Plan queries over one version of a table of very many files, some with deleted rows, and read what is left.
 
     python bench/versions/planning.py [--formats delta,iceberg,runtime] [--files N] [--rows N]
-        [--rounds N] [--jar PATH]
+        [--rounds N] [--jar PATH] [--tables NAMES] [--queries NAMES]
 
 The log of a table of Delta Lake, or the manifests of one of Iceberg, are generated: FILES files of ROWS rows
 each, of which `id` ascends over the files and `unit` takes turns; of the files only those exist that the
@@ -67,15 +67,15 @@ def measure(
     spark: Any,
     open_table: Callable[[], Any],
     open_chosen: Callable[[range], Any],
+    asked: dict[str, tuple[str, int]],
     files: int,
-    rows: int,
     rounds: int,
 ) -> dict[str, dict[str, Any]]:
     """Return the figures of each query over a table, and over the files that it needs, by their numbers."""
     opening = timed(open_table, rounds)
     frame = open_table()
     results: dict[str, dict[str, Any]] = {}
-    for name, (sql, count) in queries(files, rows).items():
+    for name, (sql, count) in asked.items():
         frame.createOrReplaceTempView("t")
         query = spark.sql(sql.format(t="t"))
         planning = timed(lambda query=query: pruning.prune(query), rounds)
@@ -109,6 +109,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--formats", default="delta,iceberg")
     parser.add_argument("--jar", type=Path, help="Iceberg's runtime for the installed Spark")
+    parser.add_argument("--tables", default=",".join(EVERY), help="which of the tables")
+    parser.add_argument("--queries", default="point,IF,top-k", help="which of the queries")
     options = parser.parse_args()
     settings = {"spark.master": "local[1]", "spark.driver.memory": "1g"}
     if options.jar is not None:
@@ -121,7 +123,8 @@ def main() -> None:
             for name, value in {_CATALOG: "org.apache.iceberg.spark.SparkCatalog", **catalog}.items():
                 spark.conf.set(name, value)
             for format_ in options.formats.split(","):
-                for table, every in EVERY.items():
+                for table in options.tables.split(","):
+                    every = EVERY[table]
                     folder = Path(warehouse) / "db" / f"{format_}{every}"
                     figures = _measure_new(spark, folder, format_, options, every)
                     label = f"{format_}, {table}"
@@ -168,7 +171,9 @@ def _measure_new(
             write_iceberg_table(chosen, files, rows, every, numbers)
         return spark.table(f"planning.db.{chosen.name}")
 
-    return measure(spark, open_table, open_chosen, files, rows, options.rounds)
+    every_query = queries(files, rows)
+    asked = {name: every_query[name] for name in options.queries.split(",")}
+    return measure(spark, open_table, open_chosen, asked, files, options.rounds)
 
 
 if __name__ == "__main__":

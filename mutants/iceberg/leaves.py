@@ -8,6 +8,7 @@ from mutants.replacements import Replacement
 from pruning.metadata.iceberg.fields import IcebergField, fields_of_schema
 from pruning.spark.drive import leaf_tables, scans
 from pruning.spark.iceberg import leaves, tables
+from pruning.spark.iceberg.entries import files_left
 from pruning.spark.iceberg.java_side import LEAVES, compile_class, source_of
 from pruning.spark.iceberg.leaves import is_pinned
 from pruning.spark.iceberg.tables import plan_iceberg_table
@@ -24,6 +25,12 @@ def _first_fields(schema_json: str) -> dict[str, IcebergField]:
 
 def _plan_for_first(spark: Any, readers: Sequence[Any], attributes: Any) -> Any:
     return plan_iceberg_table(spark, readers[:1], attributes)
+
+
+def _files_left_by_first(
+    spark: Any, planning: Any, fields: Any, predicates: Sequence[Any], most: int
+) -> list[str] | None:
+    return files_left(spark, planning, fields, predicates[:1], most)
 
 
 def _java_side_without_residual_columns(spark: Any, name: str, beside: Any) -> Any:
@@ -53,4 +60,11 @@ MUTANTS: Mapping[str, Replacement] = {
         leaves, "java_side", _java_side_without_residual_columns
     ),
     "chosen files are all files": Replacement(leaf_tables, "is_stand_in", is_pinned),
+}
+# Mutants of what Spark's tasks leave of very many files.
+IN_TASKS: Mapping[str, Replacement] = {
+    "what one query leaves is what another needs": Replacement(
+        tables, "_key_in_tasks", lambda in_process, predicates: in_process
+    ),
+    "the first scan's predicate leaves files": Replacement(tables, "files_left", _files_left_by_first),
 }

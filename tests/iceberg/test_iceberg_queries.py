@@ -15,6 +15,7 @@ from oracles.answers.frames import ROW_ORDINAL, rows_frame, session
 from oracles.answers.open_answers import answer_difference
 from oracles.answers.whole_queries import temporary_views, unlimited_rows
 from pruning.spark.drive.report import Report
+from pruning.spark.iceberg import tables
 from strategies.queries.committed_queries import read_queries
 from strategies.queries.drawing import queries
 from strategies.queries.queries import Query
@@ -61,14 +62,20 @@ def _is_wrong_in_memory(spark: Any, query: Query, expected: list[Any]) -> bool:
         return answer_difference(query, spark.sql(query.sql).collect(), expected) is not None
 
 
+@pytest.mark.parametrize("planned_max", [tables.PLANNED_FILES_MAX, 0], ids=["driver", "tasks"])
 @examples(0.2)
 @given(queries(), st.data())
 def test_a_pruned_query_over_iceberg_always_has_the_answer_of_rows_in_memory(
-    iceberg: Any, new_name: Callable[[], str], query: Query, data: st.DataObject
+    iceberg: Any, new_name: Callable[[], str], planned_max: int, query: Query, data: st.DataObject
 ) -> None:
-    """ICEBERG-1. Whatever the metrics, the partitions, the columns' history and the deletes."""
+    """ICEBERG-1. Whatever the metrics, the partitions, the columns' history and the deletes.
+
+    With files that Iceberg plans in the driver, or those that Spark's tasks leave.
+    """
     forms_of = [data.draw(forms(table)) for table in query.tables]
-    result = outcome(iceberg, query, forms_of, new_name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "PLANNED_FILES_MAX", planned_max)
+        result = outcome(iceberg, query, forms_of, new_name)
     for technique in {removal.technique for scan in result.report.scans for removal in scan.removals}:
         event(f"{technique} acted")
     assert result.problem is None, f"{query.sql}\n{forms_of}\n{result.report}"

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -77,11 +76,6 @@ class PlannedFiles:
     partitions: tuple[PartitionValues, ...] = ()
     total_files: int = ABSENT
     has_name_mapping: bool = False
-
-    @cached_property
-    def excluded_files(self) -> int:
-        """The number of files of the snapshot that Iceberg's planning has left out; 0 if it is not known."""
-        return max(0, self.total_files - len(self.files))
 
 
 def read_facts(answer: bytes) -> PlannedFiles:

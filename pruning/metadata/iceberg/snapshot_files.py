@@ -103,6 +103,13 @@ def _byte_strings_of(arrays: Sequence[pa.Array]) -> ByteStrings:
     return ByteStrings(buffer, ends[:-1], np.diff(ends))
 
 
+def optional_byte_strings(array: pa.Array) -> ByteStrings:
+    """Return the byte strings of an Arrow array, in which NULL stands for none."""
+    texts = _byte_strings_of([array.cast(pa.binary()).fill_null(b"")])
+    is_there = array.is_valid().to_numpy(zero_copy_only=False)
+    return ByteStrings(texts.buffer, texts.starts, np.where(is_there, texts.sizes, ABSENT))
+
+
 def files_of(snapshot: TableSnapshot | None) -> SnapshotFiles:
     """Return the live files of a snapshot, none of that of a table without any.
 

@@ -16,6 +16,7 @@ from pruning.metadata.store.collecting import BlocksRead
 from pruning.spark.catalyst.leaves import PlanLeaf
 from pruning.spark.drive.analyzed_plans import leaf_number
 from pruning.spark.drive.block_reading import BlockReader, MetadataReader, NeededBlocks
+from pruning.spark.drive.filter_technique import catalyst_predicate
 from pruning.spark.drive.pushdown import safe_condition
 from pruning.spark.drive.report import Removal
 from pruning.spark.iceberg.leaves import is_iceberg_scan, is_stand_in, reason_to_leave
@@ -62,7 +63,12 @@ class LeafTables:
                 conditions = tuple(
                     safe_condition(spark, condition) or condition for condition in leaf.chain.conditions
                 )
-                reader = LeafReader(node=leaf.node, conditions=conditions, columns=columns)
+                reader = LeafReader(
+                    node=leaf.node,
+                    conditions=conditions,
+                    columns=columns,
+                    predicate=partial(_predicate, spark, leaf),
+                )
                 opened._readers.setdefault(leaf_number(leaf.node), []).append(reader)
         return opened
 
@@ -121,8 +127,18 @@ class LeafTables:
         return table
 
 
+def _names(leaf: PlanLeaf) -> Mapping[int, str]:
+    """Return the names of the leaf's columns by the ids that they have in its conditions."""
+    return leaf.chain.names({attribute.id: attribute.name for attribute in leaf.attributes})
+
+
+def _predicate(spark: SparkSession, leaf: PlanLeaf) -> Expression:
+    """Return the conjunction of the conditions right above a leaf."""
+    return catalyst_predicate(spark, leaf.chain.conditions, _names(leaf)).predicate
+
+
 def _columns_in_conditions(leaf: PlanLeaf) -> frozenset[str]:
-    names = leaf.chain.names({attribute.id: attribute.name for attribute in leaf.attributes})
+    names = _names(leaf)
     named = (
         id_
         for condition in leaf.chain.conditions
@@ -210,8 +226,19 @@ def notes_on(spark: SparkSession, table: LeafTable) -> tuple[str, ...]:
 
 
 def removals_before(table: LeafTable) -> tuple[Removal, ...]:
-    """Return what was excluded before any technique: by Iceberg's own planning, whose blocks are files."""
-    if not isinstance(table, IcebergTable) or not table.planned.excluded_files:
+    """Return what was excluded before any technique: in Spark's tasks, and by Iceberg's own planning.
+
+    Blocks are files there.
+    """
+    if not isinstance(table, IcebergTable):
         return ()
-    count = table.planned.excluded_files
-    return (Removal(technique="iceberg", predicate=table.filter, files=count, blocks=count),)
+    total, planned, left = table.planned.total_files, len(table.planned.files), table.left
+    before = total if left is None else left.count
+    removals = [("iceberg", table.filter, before - planned)]
+    if left is not None:
+        removals.insert(0, ("filter", left.predicate, total - left.count))
+    return tuple(
+        Removal(technique=technique, predicate=predicate, files=count, blocks=count)
+        for technique, predicate, count in removals
+        if count > 0
+    )

@@ -16,6 +16,7 @@ import org.apache.iceberg.types.*;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.connector.catalog.MetadataColumn;
 import org.apache.spark.sql.connector.catalog.SupportsMetadataColumns;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
@@ -23,6 +24,7 @@ import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.*;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Strategy$;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -269,8 +271,35 @@ public final class IcebergLeaves {
             return Arrays.toString(parts);
         }
 
-        /** Return the files that Iceberg plans. */
-        public PlannedFiles plan() throws IOException {
+        /** Return the number of data files of the snapshot, as it states it; -1 if it does not. */
+        public long totalFiles() {
+            if (pinned.snapshot == null) {
+                return 0;
+            }
+            Object text = pinned.snapshot.summary() == null
+                ? null : pinned.snapshot.summary().get(SnapshotSummary.TOTAL_DATA_FILES_PROP);
+            return text == null ? -1 : Long.parseLong((String) text);
+        }
+
+        /** Return Iceberg's metadata table of the snapshot's files, with deletes too, as a plan of Spark. */
+        public LogicalPlan entries() {
+            Table entries =
+                MetadataTableUtils.createMetadataTableInstance(pinned.table, MetadataTableType.ENTRIES);
+            return DataSourceV2Relation.create(
+                pinned.reads.sparkTable(entries), scala.Option.empty(), scala.Option.empty());
+        }
+
+        /** Return the files that Iceberg plans; null if they are more than so many. */
+        public PlannedFiles plan(int most) throws IOException {
+            return plan(most, null);
+        }
+
+        /** Return those of the files that Iceberg plans whose locations are named, NUL between them. */
+        public PlannedFiles planOnly(String joinedLocations) throws IOException {
+            return plan(Integer.MAX_VALUE, new HashSet(Arrays.asList(joinedLocations.split("\0"))));
+        }
+
+        private PlannedFiles plan(int most, Set only) throws IOException {
             Table table = pinned.table;
             // Iceberg plans in threads, and so in any order.
             Map tasks = new TreeMap();
@@ -288,8 +317,15 @@ public final class IcebergLeaves {
                     Iterator all = planned.iterator();
                     while (all.hasNext()) {
                         FileScanTask task = ((ScanTask) all.next()).asFileScanTask();
-                        if (tasks.put(((DataFile) task.file()).location().toString(), task) != null) {
+                        String location = ((DataFile) task.file()).location().toString();
+                        if (only != null && !only.contains(location)) {
+                            continue;
+                        }
+                        if (tasks.put(location, task) != null) {
                             throw left("a file is listed twice");
+                        }
+                        if (tasks.size() > most) {
+                            return null;
                         }
                     }
                 } finally {

@@ -1,6 +1,6 @@
 """Tables of Iceberg in a plan, with the files that Iceberg plans for all scans of a leaf."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -8,11 +8,14 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from pruning.expressions.names import top_column
+from pruning.expressions.sql import to_sql
+from pruning.expressions.trees import Expression
 from pruning.expressions.types import Type
 from pruning.metadata.iceberg.blocks import iceberg_blocks
 from pruning.metadata.iceberg.fields import IcebergField, fields_of_schema
 from pruning.metadata.iceberg.planned_files import PlannedFiles, read_facts
 from pruning.metadata.iceberg.remembered import BoundedMemory
+from pruning.spark.iceberg.entries import files_left
 from pruning.spark.iceberg.java_side import FACTS, JAVA_ERRORS, java_side, reason_of
 from pruning.spark.iceberg.leaves import staged_leaf
 from pruning.spark.jvm.gateway import Java, decode_answer, jvm
@@ -27,15 +30,21 @@ class LeafReader:
         node: The stand-in.
         conditions: The conditions of Catalyst that all its needed rows satisfy.
         columns: The top-level columns whose metadata is wanted.
+        predicate: Gives the conjunction of the conditions.
     """
 
     node: Java
     conditions: tuple[Java, ...]
     columns: frozenset[str]
+    predicate: Callable[[], Expression]
 
 
 # The most files whose facts are remembered; in Java, those of a file take a kilobyte or two.
 REMEMBERED_FILES_MAX = 50_000
+# Of more files than this, Spark's tasks leave out those that the filters exclude.
+PLANNED_FILES_MAX = 50_000
+# The most files that the driver plans.
+LEFT_FILES_MAX = 200_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,11 +55,13 @@ class Planned:
         java: The planned files on the Java side.
         facts: The facts about them.
         fields: The fields whose metadata is known, by their names in block metadata.
+        left: What Spark's tasks have left of the snapshot's files; None if they were not asked.
     """
 
     java: Java
     facts: PlannedFiles
     fields: Mapping[str, IcebergField]
+    left: "LeftFiles | None" = None
 
     @cached_property
     def blocks(self) -> pa.Table:
@@ -58,7 +69,21 @@ class Planned:
         return iceberg_blocks(self.facts, self.fields)
 
 
-_REMEMBERED: BoundedMemory[Planned] = BoundedMemory(REMEMBERED_FILES_MAX)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftFiles:
+    """What Spark's tasks have left of a snapshot's files, before Iceberg planned them.
+
+    Attributes:
+        count: The number of files.
+        predicate: The predicate by which the others were left out, as SQL.
+    """
+
+    count: int
+    predicate: str
+
+
+# None stands for more files than are planned at once.
+_REMEMBERED: BoundedMemory[Planned | None] = BoundedMemory(REMEMBERED_FILES_MAX)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +98,7 @@ class IcebergTable:
         metadata: The block metadata of the planned files, a block for each.
         java: The planned files on the Java side.
         filter: The filter by which Iceberg has planned.
+        left: As in `Planned`.
     """
 
     leaf: Java
@@ -84,6 +110,7 @@ class IcebergTable:
     java: Java
     filter: str
     snapshot_id: int | None
+    left: LeftFiles | None
     # Iceberg gives all columns, whether they are in the files or not.
     partition_columns: Mapping[str, Type] = field(default_factory=dict)
 
@@ -147,11 +174,10 @@ def plan_iceberg_table(
             conditions.add(of_reader)
             outputs.add(reader.node.outputSet())
         ids = ",".join(str(column.id) for column in fields.values())
-        planning, snapshot = (
-            pinned.planning(spark._jsparkSession, conditions, outputs, ids),
-            pinned.snapshot(),
-        )
-        planned = _plan_files(spark, pinned, planning, fields, ids)
+        planning = pinned.planning(spark._jsparkSession, conditions, outputs, ids)
+        snapshot = pinned.snapshot()
+        predicates = [reader.predicate for reader in readers]
+        planned = _remembered(spark, pinned, planning, _Wanted(fields=fields, ids=ids, predicates=predicates))
         java, filter_ = planned.java.of(planning), str(planning.filterText())
         snapshot_id = None if snapshot is None else int(snapshot.snapshotId())
     except JAVA_ERRORS as error:
@@ -166,21 +192,66 @@ def plan_iceberg_table(
         java=java,
         filter=filter_,
         snapshot_id=snapshot_id,
+        left=planned.left,
     )
 
 
-def _plan_files(
-    spark: SparkSession, pinned: Java, planning: Java, fields: Mapping[str, IcebergField], ids: str
-) -> Planned:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    """What is wanted of a planning.
+
+    Attributes:
+        fields: The fields whose metadata is wanted, by their names in block metadata.
+        ids: Their ids, joined by commas.
+        predicates: Each gives the predicate of one scan.
+    """
+
+    fields: Mapping[str, IcebergField]
+    ids: str
+    predicates: Sequence[Callable[[], Expression]]
+
+
+def _remembered(spark: SparkSession, pinned: Java, planning: Java, wanted: _Wanted) -> Planned:
     """Return the files of a planning, as Iceberg plans them now or has planned them before."""
 
-    def plan() -> Planned:
-        java = planning.plan()
-        facts = java_side(spark, FACTS, pinned).facts(java.tasks(), pinned.table(), pinned.snapshot(), ids)
-        return Planned(java=java, facts=read_facts(decode_answer(facts)), fields=fields)
+    def with_facts(java: Java, left: LeftFiles | None) -> Planned:
+        tasks, table, snapshot = java.tasks(), pinned.table(), pinned.snapshot()
+        facts = java_side(spark, FACTS, pinned).facts(tasks, table, snapshot, wanted.ids)
+        return Planned(java=java, facts=read_facts(decode_answer(facts)), fields=wanted.fields, left=left)
+
+    def plan() -> Planned | None:
+        java = planning.plan(PLANNED_FILES_MAX)
+        return None if java is None else with_facts(java, None)
+
+    def plan_in_tasks(predicates: Sequence[Expression]) -> Planned:
+        files = files_left(spark, planning, wanted.fields, predicates, LEFT_FILES_MAX)
+        if files is None:
+            raise Unprunable(
+                f"of its {int(planning.totalFiles()):,} files, the filters leave more than "
+                f"{LEFT_FILES_MAX:,}, the most that are planned"
+            )
+        left = LeftFiles(count=len(files), predicate=" OR ".join(map(to_sql, predicates)))
+        return with_facts(planning.planOnly("\0".join(files)), left)
 
     key = planning.key()
-    if key is None:
-        return plan()
     in_process = (spark.sparkContext._gateway._gateway_client, str(key))
-    return _REMEMBERED.content(in_process, lambda planned: max(1, len(planned.facts.files)), plan)
+    planned = plan() if key is None else _REMEMBERED.content(in_process, _size, plan)
+    if planned is not None:
+        return planned
+    predicates = tuple(dict.fromkeys(predicate() for predicate in wanted.predicates))
+    if key is None:
+        return plan_in_tasks(predicates)
+    narrowed = _REMEMBERED.content(
+        _key_in_tasks(in_process, predicates), _size, lambda: plan_in_tasks(predicates)
+    )
+    assert narrowed is not None
+    return narrowed
+
+
+def _key_in_tasks(in_process: Hashable, predicates: Sequence[Expression]) -> Hashable:
+    """Return the key of a planning whose files were left by some predicates."""
+    return in_process, predicates
+
+
+def _size(planned: Planned | None) -> int:
+    return 1 if planned is None else max(1, len(planned.facts.files))
