@@ -100,7 +100,7 @@ def test_a_table_of_which_too_many_files_are_left_stays_as_it_is(
 
 
 def test_rows_of_entries_say_what_metrics_say() -> None:
-    """What an entry lacks is unknown; how many of the rows are deleted is never known."""
+    """Absent metrics are unknown; how many of the rows are deleted is never known."""
     rows = pa.record_batch(
         {
             "file": ["a", "b", "c"],

@@ -55,7 +55,7 @@ class Planned:
         java: The planned files on the Java side.
         facts: The facts about them.
         fields: The fields whose metadata is known, by their names in block metadata.
-        left: What Spark's tasks have left of the snapshot's files; None if they were not asked.
+        left: The files that Spark's tasks have left of the snapshot; None if they were not asked.
     """
 
     java: Java
@@ -71,7 +71,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftFiles:
-    """What Spark's tasks have left of a snapshot's files, before Iceberg planned them.
+    """The files of a snapshot that Spark's tasks have left, before Iceberg planned them.
 
     Attributes:
         count: The number of files.
@@ -177,7 +177,9 @@ def plan_iceberg_table(
         planning = pinned.planning(spark._jsparkSession, conditions, outputs, ids)
         snapshot = pinned.snapshot()
         predicates = [reader.predicate for reader in readers]
-        planned = _remembered(spark, pinned, planning, _Wanted(fields=fields, ids=ids, predicates=predicates))
+        planned = _plan_or_remember(
+            spark, pinned, planning, _Wanted(fields=fields, ids=ids, predicates=predicates)
+        )
         java, filter_ = planned.java.of(planning), str(planning.filterText())
         snapshot_id = None if snapshot is None else int(snapshot.snapshotId())
     except JAVA_ERRORS as error:
@@ -198,7 +200,7 @@ def plan_iceberg_table(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Wanted:
-    """What is wanted of a planning.
+    """The facts about files that a planning is asked for.
 
     Attributes:
         fields: The fields whose metadata is wanted, by their names in block metadata.
@@ -211,7 +213,7 @@ class _Wanted:
     predicates: Sequence[Callable[[], Expression]]
 
 
-def _remembered(spark: SparkSession, pinned: Java, planning: Java, wanted: _Wanted) -> Planned:
+def _plan_or_remember(spark: SparkSession, pinned: Java, planning: Java, wanted: _Wanted) -> Planned:
     """Return the files of a planning, as Iceberg plans them now or has planned them before."""
 
     def with_facts(java: Java, left: LeftFiles | None) -> Planned:
