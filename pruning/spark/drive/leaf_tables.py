@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from pruning.expressions.plans import Scan
 from pruning.expressions.trees import Expression
+from pruning.expressions.types import Type
 from pruning.metadata.files.listing import Stamp
 from pruning.metadata.footers.thrift_lanes import Numbers
 from pruning.metadata.store.collecting import BlocksRead
@@ -19,6 +20,7 @@ from pruning.spark.drive.block_reading import BlockReader, MetadataReader, Neede
 from pruning.spark.drive.filter_technique import catalyst_predicate
 from pruning.spark.drive.pushdown import safe_condition
 from pruning.spark.drive.report import Removal
+from pruning.spark.drive.version_blocks import ranged_columns, version_blocks
 from pruning.spark.iceberg.leaves import is_iceberg_scan, is_stand_in, reason_to_leave
 from pruning.spark.iceberg.tables import IcebergTable, LeafReader, plan_iceberg_table
 from pruning.spark.jvm.gateway import Java, attribute_ids
@@ -90,7 +92,7 @@ class LeafTables:
         if isinstance(table, IcebergTable):
             return lambda *_: BlocksRead(table.metadata, {})
         if isinstance(table, VersionTable):
-            return lambda files, stamps, columns, question: BlocksRead(table.blocks(columns), {})
+            return lambda _, __, columns, question: version_blocks(self.spark, table, columns, question)
         if table.row_groups:
             return partial(self._read_named, table.row_groups)
         return self._blocks.read
@@ -158,9 +160,21 @@ def is_part(table: LeafTable) -> bool:
     return isinstance(table, ParquetTable) and table.is_part
 
 
-def has_files_as_blocks(table: LeafTable) -> bool:
-    """Tell whether a file of the table is one block, so that nothing is known of its row groups."""
-    return not isinstance(table, ParquetTable)
+def reads_by_places(table: LeafTable) -> bool:
+    """Tell whether row groups and pages of the table's files can be left out by their places."""
+    return isinstance(table, ParquetTable)
+
+
+def columns_of_ranges(table: LeafTable, metadata: pa.Table) -> Mapping[str, Type]:
+    """Return the columns that range filters over the table's leaf may name.
+
+    Args:
+        table: The table.
+        metadata: Its block metadata.
+    """
+    if isinstance(table, VersionTable):
+        return ranged_columns(table, metadata)
+    return table.data_columns if isinstance(table, ParquetTable) else {}
 
 
 def may_have_lost_files(table: LeafTable) -> bool:

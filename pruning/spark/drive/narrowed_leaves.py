@@ -9,8 +9,9 @@ import pyarrow.compute as pc
 from pruning.metadata.table.schema import columns_only
 from pruning.spark.drive.leaf_tables import (
     can_run,
-    has_files_as_blocks,
+    columns_of_ranges,
     is_part,
+    reads_by_places,
     removals_before,
     with_files,
 )
@@ -80,7 +81,8 @@ def _range_filters(scan: TableScan, files: list[str]) -> list[RangeFilter]:
     # such as those with NULL.
     if scan.is_shared or scan.scan_set is None or scan.scan_set.failures:
         return []
-    if has_files_as_blocks(scan.table):
+    allowed = columns_of_ranges(scan.table, scan.scan_set.metadata)
+    if not allowed:
         return []
     try:
         return range_filters_of_files(
@@ -88,7 +90,7 @@ def _range_filters(scan: TableScan, files: list[str]) -> list[RangeFilter]:
             scan.scan_set.metadata,
             scan.scan_set.keep,
             files,
-            scan.table.data_columns,
+            allowed,
             needed=scan.needed_conditions,
         )
     except RecursionError:
@@ -101,7 +103,7 @@ def _with_kept_groups(
 ) -> Java | None:
     """Return a leaf that reads the kept row groups of files alone; None where that is not worth it."""
     scan_set = scan.scan_set
-    if scan.is_shared or scan_set is None or has_files_as_blocks(scan.table):
+    if scan.is_shared or scan_set is None or not reads_by_places(scan.table):
         return None
     groups = scan_set.row_groups
     inside: np.ndarray = pc.is_in(groups.column("file"), value_set=pa.array(files, pa.string())).to_numpy()

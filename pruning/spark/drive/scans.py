@@ -27,11 +27,11 @@ from pruning.spark.drive.block_reading import MetadataReader, NeededBlocks
 from pruning.spark.drive.filter_technique import CatalystPredicate, filter_verdicts
 from pruning.spark.drive.leaf_tables import (
     LeafTable,
-    has_files_as_blocks,
     is_part,
     listed_bytes,
     listed_stamps,
     may_have_lost_files,
+    reads_by_places,
     with_partition_values,
 )
 from pruning.spark.drive.page_cutting import (
@@ -164,7 +164,7 @@ class TableScan:
             True if they were cut.
         """
         scan_set = self.read_scan_set()
-        stays_whole = self.is_shared or has_files_as_blocks(self.table)
+        stays_whole = self.is_shared or not reads_by_places(self.table)
         if stays_whole or not blocks.any() or not skips_pages(self.spark):
             return False
         in_files = self.table.data_columns.keys() - self.table.partition_columns.keys()
@@ -396,5 +396,5 @@ class TableScan:
             isinstance(key, Column)
             and key.type.kind in RANGED
             and key.name in self.table.data_columns
-            and not (self.is_shared or has_files_as_blocks(self.table))
+            and (reads_by_places(self.table) and not self.is_shared)
         )
