@@ -26,7 +26,7 @@ from strategies.base.tables import Table
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A table whose files are groups of its blocks, of which some are divided, and what is said of both."""
+    """A table whose files are groups of its blocks, of which some are divided, and what is written of both."""
 
     table: Table
     sizes: tuple[int, ...]
@@ -80,9 +80,9 @@ def cases(draw: st.DrawFn, of: Sequence[types.Type] | None = None) -> Case:
 def problems(case: Case) -> list[str]:
     """Return the parts of the metadata that the rows, or the footers, belie."""
     metadata = case.metadata()
-    said, truth = facts_of(metadata, case.table.columns), case.truth()
-    wrong = [] if len(said) == len(truth) else ["blocks"]
-    for block, true in zip(said, truth, strict=False):
+    written, truth = facts_of(metadata, case.table.columns), case.truth()
+    wrong = [] if len(written) == len(truth) else ["blocks"]
+    for block, true in zip(written, truth, strict=False):
         wrong += [] if block.row_count == true.row_count else ["row_count"]
         for column, true_column in zip(block.columns, true.columns, strict=True):
             wrong += lies(column, true_column)
@@ -98,11 +98,11 @@ def wrongly_stated(case: Case, metadata: pa.Table) -> list[str]:
             facts = row["columns"]["own " + column.name]
             has_both = facts["min"] is not None and facts["max"] is not None
             stated_in.setdefault(row["file"], []).append(has_both or facts["null_count"] == row["row_count"])
-        said: dict[str, list[bool]] = {}
+        written: dict[str, list[bool]] = {}
         flags = field_of(field_of(whole(metadata.column("columns")), column.name), STATED)
         for file, flag in zip(metadata.column("file").to_pylist(), flags.to_pylist(), strict=True):
-            said.setdefault(file, []).append(flag)
-        if said != {file: stated_in.get(file, [False]) for file in said}:
+            written.setdefault(file, []).append(flag)
+        if written != {file: stated_in.get(file, [False]) for file in written}:
             wrong.append(f"{column.name} is stated")
     return wrong
 
