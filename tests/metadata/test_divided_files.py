@@ -26,7 +26,7 @@ from strategies.base.tables import Table
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A table whose files are groups of its blocks, of which some are divided, and what is written of both."""
+    """A table whose files are groups of its blocks, some of them divided, and what metadata says of both."""
 
     table: Table
     sizes: tuple[int, ...]

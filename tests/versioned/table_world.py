@@ -27,7 +27,7 @@ from table_model import (
     ModelState,
     model_values,
 )
-from version_rows import live_rows, problem_of_blocks, written_rows
+from version_rows import live_rows, problem_of_blocks, rows_by_file, written_rows
 
 import pruning
 from oracles.answers.frames import ROW_ORDINAL, rows_frame, session, settings
@@ -113,9 +113,9 @@ class World:
     def delete(self) -> None:
         """Delete rows by a statement."""
         where, mode = self._condition(), choose(self.draw, tuple(WriteMode))
-        numbers = self._matching(where)
+        numbers, live = self._matching(where), rows_by_file(self.table.open())
         result = delete(self.spark, self.table.handle, where, mode=mode)
-        self._check_statement(result, mode, numbers)
+        self._check_statement(result, mode, numbers, live)
         self._commit(self.state.with_rows({}, numbers))
 
     def update(self) -> None:
@@ -123,7 +123,7 @@ class World:
         where, mode = self._condition(), choose(self.draw, tuple(WriteMode))
         chosen = {choose(self.draw, self.state.columns) for _ in range(choose(self.draw, (1, 1, 2)))}
         assignments = {column: self._expression(column) for column in chosen}
-        numbers = self._matching(where)
+        numbers, live = self._matching(where), rows_by_file(self.table.open())
         changed = self._updated(numbers, assignments)
         result = update(
             self.spark,
@@ -132,7 +132,7 @@ class World:
             where,
             mode=mode,
         )
-        self._check_statement(result, mode, numbers)
+        self._check_statement(result, mode, numbers, live)
         self._commit(self.state.with_rows(changed))
 
     def delete_positions(self) -> None:
@@ -257,9 +257,23 @@ class World:
                 changed[int(str(number))] = {**self.state.rows[int(str(number))], **new}
         return changed
 
-    def _check_statement(self, result: Any, mode: WriteMode, numbers: Sequence[int]) -> None:
-        """Check what a statement says of itself."""
-        assert (result.version is None) == (not numbers), (result.version, numbers)
+    def _check_statement(
+        self, result: Any, mode: WriteMode, numbers: Sequence[int], live: Mapping[str, Sequence[Any]]
+    ) -> None:
+        """Check what a statement says of itself.
+
+        Args:
+            result: The outcome.
+            mode: The way in which it writes.
+            numbers: The rows that it changes.
+            live: The live rows of each file before.
+        """
+        changed = [file for file, fate in result.plan.files.items() if fate != "untouched"]
+        if numbers:
+            assert result.version is not None, numbers
+        else:
+            # A file without a live row may be dropped unread.
+            assert result.version is None or not any(live[file] for file in changed), (result, live)
         plan = result.plan.files.values()
         self.tally["untouched files"] += sum(fate == "untouched" for fate in plan)
         self.tally["files dropped unread"] += sum(fate == "deleted" for fate in plan)

@@ -13,6 +13,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 
 import pruning
 from pruning.errors import InputError, MissingPackage
+from pruning.spark.versioned import layouts
 
 FILES, ROWS = 4, 10
 
@@ -104,6 +105,25 @@ def test_a_table_of_iceberg_is_read_at_its_snapshots_and_pruned(spark: Any, iceb
     pruned = pruning.prune(pruning.table(spark, location).where("id = 25"))
     assert len(pruned.inputFiles()) == 1
     assert ids(pruned) == [25]
+
+
+def test_a_widened_column_is_refused_where_spark_does_not_widen(
+    spark: Any, delta: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by Spark 3.5, whose reader would fail on the files of before when the query runs."""
+    (tmp_path / "_delta_log").mkdir()
+    lines = (delta / "_delta_log" / f"{0:020}.json").read_text().splitlines()
+    actions = [json.loads(line) for line in lines]
+    (metadata,) = (action["metaData"] for action in actions if "metaData" in action)
+    schema = json.loads(metadata["schemaString"])
+    change = {"fromType": "integer", "toType": "long"}
+    schema["fields"][0]["metadata"] = {"delta.typeChanges": [change]}
+    metadata["schemaString"] = json.dumps(schema)
+    text = "\n".join(map(json.dumps, actions))
+    (tmp_path / "_delta_log" / f"{0:020}.json").write_text(text)
+    monkeypatch.setattr(layouts, "_WIDENING", 99)
+    with pytest.raises(InputError, match="the type of the column 'id' was widened"):
+        pruning.table(spark, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pruning.errors import InputError
 from pruning.expressions import types
 from pruning.expressions.names import field_name
 from pruning.expressions.types import Type
-from pruning.metadata.delta.type_changes import CHANGES, check_changes
+from pruning.metadata.delta.type_changes import CHANGES, check_changes, widened_columns
 from pruning.metadata.table.schema import is_nested
 
 _PHYSICAL_NAME, COLUMN_ID = "delta.columnMapping.physicalName", "delta.columnMapping.id"
@@ -62,6 +62,7 @@ class DeltaColumns:
         fields: The other fields, by their names in block metadata; those of a type without bounds are left
             out.
         ids: The ids of the fields in files, by their paths; elements, keys and values are parts of them.
+        widened: The top-level columns of which files may have a narrower type.
     """
 
     schema: str
@@ -69,6 +70,7 @@ class DeltaColumns:
     partition_fields: Mapping[str, DeltaField]
     fields: Mapping[str, DeltaField]
     ids: Mapping[tuple[str, ...], int]
+    widened: tuple[str, ...] = ()
 
 
 def columns_of(location: str, metadata: Mapping[str, Any], *, is_mapped: bool) -> DeltaColumns:
@@ -97,6 +99,7 @@ def columns_of(location: str, metadata: Mapping[str, Any], *, is_mapped: bool) -
             },
             fields=dict(_fields(others, (), (), is_mapped=is_mapped)),
             ids=dict(_ids(others)) if is_mapped else {},
+            widened=widened_columns(others),
         )
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, InputError):

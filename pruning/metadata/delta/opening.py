@@ -78,6 +78,7 @@ def _table_version(log: DeltaLog, version: int, actions: Actions, zone: str | No
         deleted_rows=vectors,
         equality_deletes=(),
         blocks=DeltaBlocks(batches=batches, columns=columns, files=files, vectors=vectors),
+        widened=columns.widened,
     )
 
 

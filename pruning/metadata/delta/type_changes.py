@@ -19,6 +19,15 @@ _OTHERS = {
 _DECIMAL = re.compile(r"decimal\((\d+), ?(\d+)\)")
 
 
+def widened_columns(fields: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the top-level fields of which the type, or one inside, has been widened."""
+    return tuple(
+        field["name"]
+        for field in fields
+        if any((inside.get("metadata") or {}).get(CHANGES) for inside in _all_fields(field))
+    )
+
+
 def check_changes(location: str, fields: Sequence[Mapping[str, Any]]) -> None:
     """Check that each change of a type is one of those that Delta's protocol has, which Spark 4 reads.
 

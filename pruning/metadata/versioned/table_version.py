@@ -99,6 +99,7 @@ class TableVersion:
         blocks: The block metadata of the files, under the same names as their paths. `row_count` is the
             number of live rows, or an upper bound of it in blocks that the field `rows_deleted` marks.
         notes: Sentences that a reader of the table should know.
+        widened: The columns of which some files may have a narrower type than their layout says.
     """
 
     format: str
@@ -112,3 +113,4 @@ class TableVersion:
     equality_deletes: tuple[EqualityDeletes, ...]
     blocks: BlocksOf
     notes: tuple[str, ...] = ()
+    widened: tuple[str, ...] = ()

@@ -43,6 +43,8 @@ _OPTIONS = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
 # The types of the partition columns by which rows that are deleted by their values are matched.
 HIDDEN_NUMBERS = {SEQUENCE: "long", PARTITION: "integer"}
 PACKAGE = "pruning.spark.versioned"
+# The first major release of Spark whose reader of Parquet widens integers, decimals and dates.
+_WIDENING = 4
 _PARQUET_FORMAT = "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat"
 
 
@@ -117,10 +119,11 @@ def layout_leaf(spark: SparkSession, files: LayoutFiles) -> Java:
     and `DELETED`.
 
     Raises:
-        InputError: a column of the table has the name of a hidden one; or Spark's reader gives the positions
-            of rows under another name.
+        InputError: a column of the table has the name of a hidden one; Spark's reader does not widen the type
+            of one; or it gives the positions of rows under another name.
     """
     _check_names(files)
+    _check_types(spark, files)
     partition_columns = files.version.partition_columns
     fields = {field["name"]: field for field in files.columns.values()}
     partitions = {field["name"]: field for field in map(files.columns.__getitem__, partition_columns)}
@@ -143,6 +146,15 @@ def _check_names(files: LayoutFiles) -> None:
                 f"{files.version.location}: the column {name!r} has a name that is needed to leave out "
                 "deleted rows; rename the column"
             )
+
+
+def _check_types(spark: SparkSession, files: LayoutFiles) -> None:
+    widened = files.version.widened
+    if widened and int(spark.version.split(".")[0]) < _WIDENING:
+        raise InputError(
+            f"{files.version.location}: the type of the column {widened[0]!r} was widened, and Spark "
+            f"{spark.version} does not read files with the narrower type; use Spark {_WIDENING}"
+        )
 
 
 def _check_row_positions(spark: SparkSession) -> None:

@@ -15,7 +15,7 @@ from pruning.metadata.footers.thrift_lanes import Numbers
 from pruning.spark.jvm.gateway import Java
 from pruning.spark.lake.tables import Attribute, leaf_attributes, with_relation
 from pruning.spark.versioned.layouts import DELETED, HIDDEN_NUMBERS, ROW_POSITION, LayoutFiles, opened_files
-from pruning.spark.versioned.schemas import FieldJson, fields_of, has_same_names
+from pruning.spark.versioned.schemas import fields_of, has_same_names
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -65,12 +65,10 @@ class VersionTable:
 
     @property
     def names_in_files(self) -> dict[str, str]:
-        """The names in the files of the columns that they have, by the table's names; no padded texts."""
+        """The names in the files of the columns that they have, by the table's names."""
         partitions = self.opened.version.partition_columns
         return {
-            name: column["name"]
-            for name, column in self.opened.columns.items()
-            if name not in partitions and not _is_padded(column)
+            name: column["name"] for name, column in self.opened.columns.items() if name not in partitions
         }
 
     @property
@@ -105,12 +103,6 @@ class VersionTable:
         places = [place for place in self.places.tolist() if self.opened.paths[place] in chosen]
         index = node.relation().location().narrowed(",".join(map(str, places)))
         return with_relation(spark, node, index)
-
-
-def _is_padded(column: FieldJson) -> bool:
-    """Tell whether Spark may pad the texts of a column with blanks."""
-    char_type = (column.get("metadata") or {}).get("__CHAR_VARCHAR_TYPE_STRING", "")
-    return str(char_type).lower().startswith("char")
 
 
 def version_table(leaf: Java, opened: LayoutFiles, attributes: tuple[Attribute, ...]) -> VersionTable:
