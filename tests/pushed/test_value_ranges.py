@@ -1,6 +1,6 @@
 """PUSHED-2: every row that a predicate keeps passes the range filters that are made of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -56,9 +56,9 @@ class Case:
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> Case:
+def cases(draw: st.DrawFn, of: Sequence[Type] = TYPES) -> Case:
     """Tables of types that are ranged; shrink to one column and one comparison."""
-    kinds = draw(st.lists(st.sampled_from(TYPES), min_size=1, max_size=2))
+    kinds = draw(st.lists(st.sampled_from(of), min_size=1, max_size=2))
     table = draw(tables(kinds))
     predicate = draw(predicates(table, max_leaves=8, modes=tuple(Mode)))
     return Case(table, predicate, draw(st.booleans()), draw(metadata(table)))
@@ -148,7 +148,8 @@ def ends(filter_: RangeFilter) -> list[tuple[Value | None, Value | None, bool]]:
 @pytest.mark.parametrize("name", REACHED)
 def test_the_cases_reach(name: str) -> None:
     """Without this, PUSHED-2 could hold because no filter is ever made."""
-    find(cases(), REACHED[name])
+    # Only strings have ends that are excluded.
+    find(cases([types.STRING]) if "excluded" in name else cases(), REACHED[name])
 
 
 @pytest.mark.parametrize("name", MUTANTS)
