@@ -157,7 +157,7 @@ class DeltaTableOfWorld:
         physical = column.name if self._mapping == "none" else f"col-{column.id}"
         self._physical.setdefault(column.id, physical)
         before = next((narrow for narrow, wide in WIDER.items() if wide == column.type), None)
-        if column.id != NUMBER_ID and before is not None:
+        if column.id != NUMBER_ID and before is not None and WIDENS:
             self._types[column.id] = [type_to_json(before)]
         metadata: dict[str, Any] = {}
         if self._mapping != "none":

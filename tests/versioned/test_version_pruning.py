@@ -23,6 +23,7 @@ from pruning.metadata.versioned.table_version import (
     EqualityDeletes,
     TableVersion,
 )
+from pruning.spark.versioned import frames
 from pruning.spark.versioned.frames import version_frame
 from strategies.base.metadata import exact_facts, to_metadata
 from strategies.base.tables import Table
@@ -112,6 +113,25 @@ def test_each_reader_and_each_form_of_code_gives_the_live_rows(
         some = frame.where("id >= 195 AND id < 405")
         assert rows_of(some) == [row for row in LIVE if 195 <= row[0] < 405]
         assert some.rdd.getNumPartitions() > FILES
+
+
+@pytest.mark.parametrize("vectorized", ["true", "false"])
+def test_a_column_that_files_lack_has_its_default_by_either_reader(
+    spark: Any, tmp_path: Path, vectorized: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark's row-wise reader gives NULL, whatever the schema says, before columns that the files have."""
+    late = ("integer", {"EXISTS_DEFAULT": "CAST('5' AS INT)"})
+    layout = {"id": ("long", {}), "late": late, "x": ("long", {})}
+    rows = pa.table({"id": pa.array([1, 2], pa.int64()), "x": pa.array([0, 0], pa.int64())})
+    schema = {"id": "long", "late": "integer", "x": "long"}
+    version = write_version(tmp_path, schema, [DataFile(rows=rows, layout=0)], layouts=[layout])
+    with settings(spark, {"spark.sql.parquet.enableVectorizedReader": vectorized}):
+        frame = version_frame(spark, version)
+        assert rows_of(pruning.prune(frame.where("late = 5"))) == [(1, 5, 0), (2, 5, 0)]
+        assert rows_of(pruning.prune(frame.where("late IS NULL OR late > 5"))) == []
+        monkeypatch.setattr(frames, "_coalesce", lambda spark, value, default: value)
+        values = {row.late for row in version_frame(spark, version).collect()}
+        assert values == ({5} if vectorized == "true" else {None})
 
 
 def test_a_renamed_column_is_still_compared_by_the_reader_of_parquet(frame: Any) -> None:

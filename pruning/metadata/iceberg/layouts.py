@@ -57,20 +57,22 @@ def has_one_layout(metadata: TableMetadata) -> bool:
     """Tell whether the names of each schema lead to the right columns in all files since format version 2.
 
     Claim     If so, a file's column has the name of a field if and only if it is the field's column, and its
-              type is the field's; and a struct that a file has, has all fields of the table's.
+              type is the field's; a struct that a file has, has all fields of the table's; and a column that
+              a file lacks is NULL.
     Premises  Writers name columns by the schema that they know, one of the table's; a name that Avro allows
               is kept. A table with files without field ids has a name mapping, by which these are read.
     Proof     (1) No schema is missing, so that the files' names are names of these.
               (2) Over all schemas, a field has one name and one type, and a name at one place one field.
               (3) The name mapping, if there is one, maps these names to these fields.
               (4) No struct has got or lost a field.
+              (5) No field has an initial default.
     Unsound   where Spark compares names without case: names that differ in case alone count as the same one.
               And where a table went back to an earlier schema, and the later one was removed from its
               metadata while files of it were left.
     """
     if not metadata.has_all_schemas:  # (1)
         return False
-    if _has_late_nested_field(metadata):  # (4)
+    if _has_late_nested_field(metadata) or _has_defaults(metadata):  # (4), (5)
         return False
     places: dict[tuple[int, str], int] = {}
     fields: dict[int, tuple[int, str, str]] = {}
@@ -125,7 +127,6 @@ def file_layouts(
     layouts: dict[str, frozenset[int]] = {}
     if not by_footers.all() or not len(paths):
         columns = [_column(field["name"], _type_of(field, table)) for field in table.fields]
-        columns = _with_defaults(columns, table)
         layouts[_struct(columns)] = frozenset()
     chosen = np.flatnonzero(by_footers).tolist()
     trees = file_trees([paths[place] for place in chosen], byte_counts[by_footers].tolist())
@@ -146,20 +147,18 @@ def _names(tree: FileField) -> Iterator[str]:
         yield from _names(child)
 
 
+def _has_defaults(metadata: TableMetadata) -> bool:
+    """Tell whether files may lack a column whose value there is not NULL."""
+    fields = (field for schema in metadata.schemas.values() for _, field in nested_fields(schema))
+    return any(field.get("initial-default") is not None for field in fields)
+
+
 def _struct(columns: Sequence[SparkJson]) -> str:
     return json.dumps({"type": "struct", "fields": columns})
 
 
 def _column(name: str, type_: SparkJson) -> SparkJson:
     return {"name": name, "type": type_, "nullable": True, "metadata": {}}
-
-
-def _with_defaults(columns: Sequence[SparkJson], table: LaidOutTable) -> list[SparkJson]:
-    """Return the columns of the table's fields, with the values that they have in files that lack them."""
-    return [
-        {**column, "metadata": default_metadata(field, table.location)}
-        for column, field in zip(columns, table.fields, strict=True)
-    ]
 
 
 def _type_of(field: Json, table: LaidOutTable) -> SparkJson:
@@ -189,7 +188,7 @@ def _layout(table: LaidOutTable, tree: FileField, path: str, names: set[str]) ->
             )
         tree = with_mapped_ids(tree, table.name_mapping)
     reader = _LayoutReader(table=table, path=path, names=names)
-    columns = _with_defaults([reader.column(field, tree) for field in table.fields], table)
+    columns = [reader.column(field, tree) for field in table.fields]
     ids = {child.id for child in tree.children}
     return _struct(columns), frozenset(field["id"] for field in table.fields if field["id"] not in ids)
 
@@ -211,11 +210,10 @@ class _LayoutReader:
                 f"{matches[1].name!r}); rewrite the file"
             )
         if matches:
-            type_, name = self._type(field, matches[0]), matches[0].name
-        else:
-            type_, name = _type_of(field, self.table), self._absent_name(field["id"])
-            self._check_defaults(field, nested=parent.name != "")
-        return _column(name, type_)
+            return _column(matches[0].name, self._type(field, matches[0]))
+        self._check_defaults(field, nested=parent.name != "")
+        column = _column(self._absent_name(field["id"]), _type_of(field, self.table))
+        return {**column, "metadata": default_metadata(field, self.table.location)}
 
     def _absent_name(self, field_id: int) -> str:
         name = f"{ABSENT_PREFIX}{field_id}"

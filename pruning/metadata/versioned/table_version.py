@@ -92,7 +92,7 @@ class TableVersion:
         layouts: For each layout of data files, the columns in the files: a `StructType` of Spark as JSON. It
             has as many fields as the table has columns that are no partition columns, in their order; each
             may have other names, also inside, and a narrower type. A column that the files lack is NULL, or
-            has the value of Spark's key `EXISTS_DEFAULT` in the field's metadata.
+            has the value of the key `EXISTS_DEFAULT` in the field's metadata, which no other field has.
         files: The data files.
         deleted_rows: Rows deleted by position.
         equality_deletes: Rows deleted by their values.

@@ -34,6 +34,8 @@ from pruning.spark.versioned.schemas import (
     struct_type,
 )
 
+# The key of a field's metadata that has the value of a column in files that lack it, as Spark SQL.
+DEFAULT = "EXISTS_DEFAULT"
 _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
 _LOGICAL = "org.apache.spark.sql.catalyst.plans"
 
@@ -71,7 +73,7 @@ def _live_rows(spark: SparkSession, files: LayoutFiles, position: str | None) ->
     by_name = {attribute.name(): attribute for attribute in elements(leaf.output())}
     table = fields_of(files.version.schema)
     columns = [
-        _table_column(spark, by_name[files.columns[name]["name"]], field, files.columns[name]["type"])
+        _table_column(spark, by_name[files.columns[name]["name"]], field, files.columns[name])
         for name, field in table.items()
     ]
     if position is not None and ROW_POSITION in by_name:
@@ -90,16 +92,21 @@ def _live_rows(spark: SparkSession, files: LayoutFiles, position: str | None) ->
     return _project(spark, list(elements(rows.output()))[: len(columns)], rows)
 
 
-def _table_column(spark: SparkSession, attribute: Java, field: FieldJson, type_: Any) -> Java:
+def _table_column(spark: SparkSession, attribute: Java, field: FieldJson, column: FieldJson) -> Java:
     """Return a column of the table, made of a column of the leaf.
+
+    A column that the files lack is NULL or has its default: Spark's vectorized reader gives the default, and
+    its row-wise reader NULL, where a column follows that the files have.
 
     Only where the types differ, also in the names of fields, there is a cast: Spark pushes a comparison with
     a column that is only renamed.
     """
     java_type = struct_type(spark, {field["name"]: field}).apply(0)
-    value = attribute
-    if not is_same_type(type_, field["type"]):
-        value = _cast(spark, attribute, java_type.dataType())
+    value, default = attribute, (column.get("metadata") or {}).get(DEFAULT)
+    if default is not None:
+        value = _coalesce(spark, value, default)
+    if not is_same_type(column["type"], field["type"]):
+        value = _cast(spark, value, java_type.dataType())
     return _alias(spark, value, field["name"], java_type.metadata())
 
 
@@ -149,6 +156,14 @@ def _value_of(spark: SparkSession, column: Java, fields: Sequence[str]) -> Java:
         place = column.dataType().fieldIndex(field)
         column = catalyst.GetStructField(column, place, some(spark, field))
     return column
+
+
+def _coalesce(spark: SparkSession, value: Java, default: str) -> Java:
+    """Return the value, or where it is NULL a default, which is written as Spark SQL."""
+    text = f"SELECT CAST({default} AS {value.dataType().sql()})"
+    constant = spark.sql(text)._jdf.queryExecution().analyzed().projectList().apply(0).child()
+    catalyst = jvm(spark).org.apache.spark.sql.catalyst.expressions
+    return catalyst.Coalesce(sequence(spark, [value, constant]))
 
 
 def _cast(spark: SparkSession, value: Java, type_: Java) -> Java:
