@@ -53,14 +53,15 @@ def queries(files: int, rows: int) -> dict[str, tuple[str, int]]:
     }
 
 
-def timed(action: Callable[[], object], rounds: int) -> tuple[float, float]:
-    """Return the seconds of the first call, and the median of those of the others."""
-    seconds = []
+def timed(rounds: int, *actions: Callable[[], object]) -> list[tuple[float, float]]:
+    """Return of each action the seconds of the first call, and the median of the others; they take turns."""
+    seconds: list[list[float]] = [[] for _ in actions]
     for _ in range(rounds + 1):
-        began = time.perf_counter()
-        action()
-        seconds.append(time.perf_counter() - began)
-    return seconds[0], statistics.median(seconds[1:])
+        for action, of_action in zip(actions, seconds, strict=True):
+            began = time.perf_counter()
+            action()
+            of_action.append(time.perf_counter() - began)
+    return [(of_action[0], statistics.median(of_action[1:])) for of_action in seconds]
 
 
 def measure(
@@ -72,19 +73,20 @@ def measure(
     rounds: int,
 ) -> dict[str, dict[str, Any]]:
     """Return the figures of each query over a table, and over the files that it needs, by their numbers."""
-    opening = timed(open_table, rounds)
+    (opening,) = timed(rounds, open_table)
     frame = open_table()
     results: dict[str, dict[str, Any]] = {}
     for name, (sql, count) in asked.items():
         frame.createOrReplaceTempView("t")
         query = spark.sql(sql.format(t="t"))
-        planning = timed(lambda query=query: pruning.prune(query), rounds)
+        (planning,) = timed(rounds, lambda query=query: pruning.prune(query))
         pruned = pruning.prune(query)
         open_chosen(range(files // 2, files // 2 + count)).createOrReplaceTempView("chosen")
         by_hand = spark.sql(sql.format(t="chosen"))
         # Both are planned anew each time.
-        reading = timed(lambda pruned=pruned: spark_rows(pruned), rounds)
-        chosen = timed(lambda by_hand=by_hand: spark_rows(by_hand), rounds)
+        reading, chosen = timed(
+            rounds, lambda pruned=pruned: spark_rows(pruned), lambda by_hand=by_hand: spark_rows(by_hand)
+        )
         results[name] = {
             "open": opening,
             "plan": planning,
