@@ -10,8 +10,7 @@ from pruning.metadata.footers.thrift_lanes import ABSENT, Numbers
 from pruning.metadata.iceberg.planned_files import FieldMetrics, PlannedFiles
 from pruning.metadata.iceberg.snapshot_files import optional_byte_strings
 
-FILE = "data_file.file_path"
-# The expressions of Spark that keep the live data files of a snapshot.
+# The condition on rows of `entries`, as Spark SQL, that keeps the live data files of the snapshot.
 IS_LIVE = "status < 2 AND data_file.content = 0"
 # The maps by field of a data file, by what their values are called here.
 _METRICS = {
@@ -32,7 +31,7 @@ def entry_columns(field_ids: Sequence[int]) -> list[str]:
         for name, kept in _METRICS.items()
     ]
     return [
-        f"{FILE} AS file",
+        "data_file.file_path AS file",
         "data_file.record_count AS rows",
         "data_file.file_size_in_bytes AS bytes",
         *metrics,
