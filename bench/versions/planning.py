@@ -68,7 +68,7 @@ def measure(
     spark: Any,
     open_table: Callable[[], Any],
     open_chosen: Callable[[range], Any],
-    asked: dict[str, tuple[str, int]],
+    chosen_queries: dict[str, tuple[str, int]],
     files: int,
     rounds: int,
 ) -> dict[str, dict[str, Any]]:
@@ -76,7 +76,7 @@ def measure(
     (opening,) = timed(rounds, open_table)
     frame = open_table()
     results: dict[str, dict[str, Any]] = {}
-    for name, (sql, count) in asked.items():
+    for name, (sql, count) in chosen_queries.items():
         frame.createOrReplaceTempView("t")
         query = spark.sql(sql.format(t="t"))
         (planning,) = timed(rounds, lambda query=query: pruning.prune(query))
@@ -174,8 +174,8 @@ def _measure_new(
         return spark.table(f"planning.db.{chosen.name}")
 
     every_query = queries(files, rows)
-    asked = {name: every_query[name] for name in options.queries.split(",")}
-    return measure(spark, open_table, open_chosen, asked, files, options.rounds)
+    chosen_queries = {name: every_query[name] for name in options.queries.split(",")}
+    return measure(spark, open_table, open_chosen, chosen_queries, files, options.rounds)
 
 
 if __name__ == "__main__":

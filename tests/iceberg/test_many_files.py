@@ -10,7 +10,7 @@ import pruning
 from mutants.iceberg.leaves import IN_TASKS
 from pruning.expressions import types
 from pruning.metadata.iceberg.blocks import iceberg_blocks
-from pruning.metadata.iceberg.entry_rows import entries_planned
+from pruning.metadata.iceberg.entry_rows import facts_of_entries
 from pruning.metadata.iceberg.fields import IcebergField
 from pruning.metadata.iceberg.remembered import BoundedMemory
 from pruning.spark.drive.report import ScanReport
@@ -115,7 +115,7 @@ def test_rows_of_entries_say_what_metrics_say() -> None:
         }
     )
     field = IcebergField(id=7, type=types.INTEGER, stored="int", has_default=False)
-    column = iceberg_blocks(entries_planned(rows, [7]), {"x": field})["columns"].to_pylist()
+    column = iceberg_blocks(facts_of_entries(rows, [7]), {"x": field})["columns"].to_pylist()
     assert [(row["x"]["min"], row["x"]["max"], row["x"]["null_count"]) for row in column] == [
         (4, 9, 0),
         (None, None, 2),

@@ -89,8 +89,8 @@ def passes(filter_: RangeFilter, value: Value | None) -> bool:
     if value is None:
         return not filter_.rejects_null
     for lower, upper, is_excluded in range_filters.closed_ranges(filter_.values, filter_.type):
-        least = None if lower is None else max(asked_for(lower, filter_.type))
-        greatest = None if upper is None else min(asked_for(upper, filter_.type))
+        least = None if lower is None else max(ends_at_reader(lower, filter_.type))
+        greatest = None if upper is None else min(ends_at_reader(upper, filter_.type))
         if (least is None or least <= value) and (
             greatest is None or value < greatest or (value == greatest and not is_excluded)
         ):
@@ -98,7 +98,7 @@ def passes(filter_: RangeFilter, value: Value | None) -> bool:
     return False
 
 
-def asked_for(end: Value, type_: Type) -> list[Value]:
+def ends_at_reader(end: Value, type_: Type) -> list[Value]:
     """Return what Spark may ask for: the last of ten lacking days, or an instant of old clocks."""
     if type_ == types.DATE and date(1582, 10, 5) <= date(1970, 1, 1) + timedelta(int(end)) < GREGORIAN:
         return [(GREGORIAN - date(1970, 1, 1)).days]

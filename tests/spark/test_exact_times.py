@@ -50,15 +50,15 @@ def test_what_is_exact_is_exact_in_each_zone(spark: Any, conversions: Any) -> No
     for zone in ZONES:
         zones.setDefault(zones.getTimeZone(zone))
         for day in DAYS:
-            asked = conversions.fromJavaDate(conversions.toJavaDate(day))
-            assert asked == day or not is_exact(day, types.DATE), (zone, day)
+            pushed_value = conversions.fromJavaDate(conversions.toJavaDate(day))
+            assert pushed_value == day or not is_exact(day, types.DATE), (zone, day)
             # An upper end that moves is only wider.
-            assert asked >= day
-            if asked != day:
+            assert pushed_value >= day
+            if pushed_value != day:
                 moved.add(day)
         for instant in INSTANTS_US:
-            asked = conversions.fromJavaTimestamp(conversions.toJavaTimestamp(instant))
-            assert asked == instant or not is_exact(instant, types.TIMESTAMP), (zone, instant)
+            pushed_value = conversions.fromJavaTimestamp(conversions.toJavaTimestamp(instant))
+            assert pushed_value == instant or not is_exact(instant, types.TIMESTAMP), (zone, instant)
     assert moved == {day for day in DAYS if not is_exact(day, types.DATE)}
 
 

@@ -24,7 +24,7 @@ _METRICS = {
 
 
 def entry_columns(field_ids: Sequence[int]) -> list[str]:
-    """Return the columns that `entries_planned` reads, as Spark SQL over the table `entries`."""
+    """Return the columns that `facts_of_entries` reads, as Spark SQL over the table `entries`."""
     metrics = [
         f"try_element_at(data_file.{kept}, {id_}) AS {name}_{id_}"
         for id_ in field_ids
@@ -38,7 +38,7 @@ def entry_columns(field_ids: Sequence[int]) -> list[str]:
     ]
 
 
-def entries_planned(rows: pa.RecordBatch, field_ids: Sequence[int]) -> PlannedFiles:
+def facts_of_entries(rows: pa.RecordBatch, field_ids: Sequence[int]) -> PlannedFiles:
     """Return the facts about the files of some rows.
 
     Rows do not tell which deletes apply to a file, so that its live rows are not known; nor are partition

@@ -104,16 +104,16 @@ def _of_groups(
 ) -> pa.StructArray:
     """Return the statistics of a column in row groups, with what is known from their files."""
     lanes = {field.name: field_of(facts, field.name) for field in facts.type}
-    known = {field.name: field_of(of_file, field.name) for field in facts.type}
+    from_file = {field.name: field_of(of_file, field.name) for field in facts.type}
     has_both = pc.and_(lanes["min"].is_valid(), lanes["max"].is_valid())
     all_null = pc.fill_null(pc.equal(lanes["null_count"], rows), False)
     stated = pc.or_(all_null, has_both)
     for side in _BOUNDS:  # (1)
-        lanes[side] = pc.if_else(has_both, lanes[side], pc.if_else(all_null, None, known[side]))
+        lanes[side] = pc.if_else(has_both, lanes[side], pc.if_else(all_null, None, from_file[side]))
         lanes[f"{side}_exact"] = pc.fill_null(pc.and_(has_both, lanes[f"{side}_exact"]), False)
     for name in ("null_count", "nan_count") if floating else ("null_count",):
-        lanes[name] = pc.coalesce(lanes[name], _counts_of_parts(known[name], file_rows, rows))
-    return _measured(lanes, stated)
+        lanes[name] = pc.coalesce(lanes[name], _counts_of_parts(from_file[name], file_rows, rows))
+    return _with_stated_fields(lanes, stated)
 
 
 def _counts_of_parts(counts: pa.Array, file_rows: pa.Array, rows: pa.Array) -> pa.Array:
@@ -126,10 +126,10 @@ def _counts_of_parts(counts: pa.Array, file_rows: pa.Array, rows: pa.Array) -> p
 def _of_whole_files(facts: pa.StructArray) -> pa.StructArray:
     """Return the statistics of a column in files whose footers were not read."""
     lanes = {field.name: field_of(facts, field.name) for field in facts.type}
-    return _measured(lanes, pa.array(np.zeros(len(facts), np.bool_)))
+    return _with_stated_fields(lanes, pa.array(np.zeros(len(facts), np.bool_)))
 
 
-def _measured(lanes: Mapping[str, pa.Array], stated: pa.Array) -> pa.StructArray:
+def _with_stated_fields(lanes: Mapping[str, pa.Array], stated: pa.Array) -> pa.StructArray:
     count = len(stated)
     every = {**lanes, DISTINCT: pa.nulls(count, pa.int64()), STATED: stated}
     return pa.StructArray.from_arrays(list(every.values()), names=list(every))

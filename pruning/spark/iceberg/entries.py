@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from pruning.expressions.trees import Expression
 from pruning.metadata.iceberg.blocks import iceberg_blocks
-from pruning.metadata.iceberg.entry_rows import IS_LIVE, entries_planned, entry_columns
+from pruning.metadata.iceberg.entry_rows import IS_LIVE, entry_columns, facts_of_entries
 from pruning.metadata.iceberg.fields import IcebergField
 from pruning.rules.program.operations import Program
 from pruning.rules.sets.truths import Match
@@ -32,7 +32,7 @@ class _EntryFilter:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         ids = [field.id for field in self.fields.values()]
         for batch in batches:
-            blocks = iceberg_blocks(entries_planned(batch, ids), self.fields)
+            blocks = iceberg_blocks(facts_of_entries(batch, ids), self.fields)
             is_needed = np.zeros(len(batch), np.bool_)
             for program in self.programs:
                 is_needed |= classify_blocks(program, blocks).to_numpy() != Match.NONE
