@@ -119,6 +119,17 @@ def column_types(metadata: pa.Table) -> dict[str, Type]:
     return {field.name: sql_type(field.type.field("min").type) for field in fields}
 
 
+def reads_as_stored(stored: Type, read: Type) -> bool:
+    """Tell whether order and equality of the stored values are those of the values that Spark reads."""
+    if stored == read:
+        return read.has_bounds
+    if not (stored.integral and read.integral):
+        return False
+    assert stored.integer_range is not None
+    assert read.integer_range is not None
+    return stored.integer_range[1] < read.integer_range[1]
+
+
 def columns_only(metadata: pa.Table, names: Iterable[str]) -> pa.Table:
     """Return the metadata of these columns alone, as far as it has them, in the given order.
 

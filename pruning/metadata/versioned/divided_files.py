@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from pruning.expressions.types import Type
 from pruning.metadata.table.measured import DISTINCT, STATED
-from pruning.metadata.table.schema import arrow_type, column_fields, column_types
+from pruning.metadata.table.schema import arrow_type, column_fields, column_types, reads_as_stored
 from pruning.metadata.table.structs import field_of, make_struct, whole
 
 _BOUNDS = ("min", "max")
@@ -48,7 +48,7 @@ def divided_files(files: pa.Table, row_groups: pa.Table, names: Mapping[str, str
         own = names.get(name)
         facts = (
             pa.nulls(len(row_groups), pa.struct(list(column_fields(type_))))
-            if own is None or not _has_values_of(type_, stored.get(own))
+            if own not in stored or not reads_as_stored(stored[own], type_)
             else _in_type(field_of(inside, own), type_)
         )
         groups = _of_groups(
@@ -78,17 +78,6 @@ def divided_files(files: pa.Table, row_groups: pa.Table, names: Mapping[str, str
     arrays.insert(place, make_struct(structs, count))
     schema = files.schema.set(place, pa.field("columns", arrays[place].type))
     return pa.Table.from_arrays(arrays, schema=schema).take(pa.array(order)).combine_chunks()
-
-
-def _has_values_of(type_: Type, stored: Type | None) -> bool:
-    """Tell whether a type has the values of the stored one, in the same order."""
-    if stored is None or stored == type_:
-        return stored is not None
-    if not (stored.integral and type_.integral):
-        return False
-    assert stored.integer_range is not None
-    assert type_.integer_range is not None
-    return stored.integer_range[1] <= type_.integer_range[1]
 
 
 def _in_type(facts: pa.StructArray, type_: Type) -> pa.StructArray:

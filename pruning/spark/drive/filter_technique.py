@@ -22,7 +22,7 @@ from pruning.expressions.substitution import substitute
 from pruning.expressions.traversal import children, columns
 from pruning.expressions.trees import And, Column, Expression, Literal, Opaque, Quantified, type_of
 from pruning.expressions.types import BOOLEAN
-from pruning.metadata.table.schema import column_types
+from pruning.metadata.table.schema import column_types, reads_as_stored
 from pruning.metadata.views.constant_blocks import ConstantBlocks, constant_blocks, with_function
 from pruning.rules.sets.truths import Match
 from pruning.spark.catalyst.evaluation import ExpressionValues, evaluate
@@ -30,7 +30,6 @@ from pruning.spark.catalyst.expressions import Origins, conjuncts
 from pruning.spark.catalyst.scope import Scope, determining_columns
 from pruning.spark.jvm.gateway import Java, jvm
 from pruning.spark.jvm.nodes import PACKAGE, Node, expression_nodes, is_printable
-from pruning.spark.lake.matching import reads_as_stored
 from pruning.verdicts.classification import READ_SECONDS, classify_blocks, classify_within
 
 # Classes that call users' code, which may give another result in each call.

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from pruning.expressions.types import Type
-from pruning.metadata.table.schema import column_types, columns_only
+from pruning.metadata.table.schema import column_types, columns_only, reads_as_stored
 
 
 def matching_columns(metadata: pa.Table, columns: Mapping[str, Type]) -> pa.Table:
@@ -26,14 +26,3 @@ def matching_columns(metadata: pa.Table, columns: Mapping[str, Type]) -> pa.Tabl
             if name in columns and reads_as_stored(stored, columns[name])
         ],
     )
-
-
-def reads_as_stored(stored: Type, read: Type) -> bool:
-    """Tell whether order and equality of the stored values are those of the values that Spark reads."""
-    if stored == read:
-        return read.has_bounds
-    if not (stored.integral and read.integral):
-        return False
-    assert stored.integer_range is not None
-    assert read.integer_range is not None
-    return stored.integer_range[1] < read.integer_range[1]
