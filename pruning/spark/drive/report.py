@@ -79,11 +79,8 @@ class ScanReport:
         with_files: int,
         by_filters: int,
         by_places: int,
-        bytes_total: int,
-        bytes_kept: int,
-        bytes_read_max: int,
     ) -> "ScanReport":
-        """Return the report with its counts of blocks and bytes."""
+        """Return the report with its counts of blocks."""
         return replace(
             self,
             blocks_total=total,
@@ -92,10 +89,11 @@ class ScanReport:
             blocks_skipped_with_files=with_files,
             blocks_skipped_by_filters=by_filters,
             blocks_skipped_by_places=by_places,
-            bytes_total=bytes_total,
-            bytes_kept=bytes_kept,
-            bytes_read_max=bytes_read_max,
         )
+
+    def with_bytes(self, *, total: int, kept: int, read_max: int) -> "ScanReport":
+        """Return the report with its counts of bytes, which are those of the columns that are read."""
+        return replace(self, bytes_total=total, bytes_kept=kept, bytes_read_max=read_max)
 
     def with_requests(self, saved: int) -> "ScanReport":
         """Return the report with the least number of reads that are saved."""

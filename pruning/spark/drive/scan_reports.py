@@ -72,9 +72,6 @@ def _with_blocks(report: ScanReport, scan: TableScan, scan_set: ScanSet) -> Scan
         total=len(kept) + summarized_blocks + left_out.blocks + blocks_before,
         kept=int(kept.sum()) + summarized.blocks_of(kept_mask),
         read_max=int(read.sum()) + summarized.blocks_of(opened_mask),
-        bytes_total=int(sizes.sum()) + summarized.bytes_of(summarized.mask, columns) + left_out_bytes,
-        bytes_kept=int(sizes[kept].sum()) - beside + summarized.bytes_of(kept_mask, columns),
-        bytes_read_max=int(sizes[read].sum()) - not_read + summarized.bytes_of(opened_mask, columns),
     ).with_requests(
         _requests_saved(
             scan,
@@ -83,6 +80,13 @@ def _with_blocks(report: ScanReport, scan: TableScan, scan_set: ScanSet) -> Scan
             sum(counts.requests_more for group, counts in inside.items() if read[group]),
         )
     )
+    # A log knows the sizes of files, and not those of the columns in them.
+    if groups.column("byte_offset").null_count == 0:
+        report = report.with_bytes(
+            total=int(sizes.sum()) + summarized.bytes_of(summarized.mask, columns) + left_out_bytes,
+            kept=int(sizes[kept].sum()) - beside + summarized.bytes_of(kept_mask, columns),
+            read_max=int(sizes[read].sum()) - not_read + summarized.bytes_of(opened_mask, columns),
+        )
     if scan_set.paging is None:
         return report
     whole = [group for group in np.flatnonzero(read).tolist() if group not in inside]
