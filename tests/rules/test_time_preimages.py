@@ -15,6 +15,7 @@ from pruning.rules.families.time_functions import time_preimage
 from pruning.rules.sets import cuts
 from pruning.rules.sets.cuts import Cuts
 from pruning.rules.sets.outcomes import ValueSet
+from pruning.rules.time import steps
 
 
 @examples(20)
@@ -52,6 +53,18 @@ def test_the_preimage_holds_exactly_the_values_that_the_function_takes_into_the_
     event(f"in the set: {expected}")
     assert found[1].cuts.holds(number) is expected
     assert canonical(found[1].cuts, column.type)
+
+
+@pytest.mark.parametrize("number", [steps.MICROS_MAX, steps.MICROS_MAX + 1, -steps.MICROS_MAX - 1, 2**63 - 1])
+def test_the_preimage_of_a_day_reaches_beyond_the_limits_of_steps(number: int) -> None:
+    """A quotient has a value at each number, where the rules compute none; the search took it for NULL."""
+    node = increasing("UTC")["timestamp_ntz as date"]
+    days_of_number = cuts.of_values([number // DAY], DATE)
+    found = time_preimage(node, ValueSet(days_of_number))
+    assert found is not None
+    assert found[1].cuts.holds(number)
+    assert values_of(node, number) == [number // DAY]
+    assert not found[1].cuts.holds(number - DAY)
 
 
 def canonical(values: Any, type_: Type) -> bool:
