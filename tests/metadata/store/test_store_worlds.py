@@ -67,7 +67,10 @@ def test_worlds_kill(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _append_and_collect(folder: str, writer: int) -> None:
     for number in range(FILES_OF_WRITER):
-        pq.write_table(pa.table({"x": [writer]}), f"{folder}/{writer}-{number}.parquet")
+        # A file under its name is complete, as Spark's are: the other writer lists the folder meanwhile.
+        unfinished = Path(folder) / f"_{writer}-{number}"
+        pq.write_table(pa.table({"x": [writer]}), unfinished)
+        unfinished.rename(Path(folder) / f"{writer}-{number}.parquet")
         pruning.collect(folder)
 
 
