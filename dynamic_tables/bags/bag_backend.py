@@ -11,6 +11,7 @@ from dynamic_tables.bags.operators import KERNELS, Kernels, Pairs, compile_relat
 from dynamic_tables.maintenance.algebra import Relation
 from dynamic_tables.maintenance.differentiation import RULES, Rules, differentiate
 from dynamic_tables.maintenance.queries import Query
+from dynamic_tables.maintenance.restriction import KEY_PUSHDOWN, KeyPushdown
 from dynamic_tables.values.changes import Action, Change, Contents, Delta
 
 
@@ -29,7 +30,7 @@ class CompiledQuery:
     @cached_property
     def changes(self) -> Callable[[Interval], RowChanges]:
         """The function that computes the net changes of the result."""
-        plan = differentiate(self.relation, self.backend.rules)
+        plan = differentiate(self.relation, self.backend.rules, self.backend.pushdown)
         return compile_changes(plan, self.backend.kernels, self.backend.net)
 
 
@@ -37,11 +38,19 @@ class BagBackend:
     """A backend over dictionaries of rows; it keeps a compiled query for as long as the query lives.
 
     Args:
-        rules, kernels, net: The implementations of the operators; a mutant passes other ones.
+        rules, pushdown, kernels, net: The implementations of the operators; a mutant passes other ones.
     """
 
-    def __init__(self, *, rules: Rules = RULES, kernels: Kernels = KERNELS, net: NetFunction = net) -> None:
+    def __init__(
+        self,
+        *,
+        rules: Rules = RULES,
+        pushdown: KeyPushdown = KEY_PUSHDOWN,
+        kernels: Kernels = KERNELS,
+        net: NetFunction = net,
+    ) -> None:
         self.rules = rules
+        self.pushdown = pushdown
         self.kernels = kernels
         self.net = net
         self.compiled_queries: WeakKeyDictionary[Query, CompiledQuery] = WeakKeyDictionary()

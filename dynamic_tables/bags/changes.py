@@ -9,21 +9,25 @@ from dynamic_tables.bags.operators import KERNELS, Kernels, Pair, Pairs, inner_m
 from dynamic_tables.maintenance.algebra import Relation, Scan, inputs
 from dynamic_tables.maintenance.plans import (
     AffectedRows,
-    ChangedKeys,
     ChangedPairs,
     Changes,
     DeltaJoin,
+    Keys,
     Linear,
     Moment,
     NetChanges,
+    PartialSnapshot,
     Plan,
     Recomputation,
+    Rows,
+    RowsAfter,
     Snapshot,
     SourceChanges,
     Sum,
 )
 from dynamic_tables.values.cells import row_exact_key
 from dynamic_tables.values.changes import Action, Row, RowId
+from dynamic_tables.values.expressions import remap_columns
 from dynamic_tables.values.types import Type
 
 # The deleted rows and the inserted rows.
@@ -114,12 +118,21 @@ def compile_snapshot(compiler: Compiler, plan: Snapshot) -> Run:
     """Compile a relation at a moment; the snapshots of its inputs are shared with other nodes."""
     kernel, relation = compiler.kernel(plan.relation), plan.relation
     if isinstance(relation, Scan):
-        source, before = relation.source, plan.moment is Moment.BEFORE
-        return lambda interval: kernel(
-            (interval.sources[source].before if before else interval.sources[source].after).items()
-        )
+        rows = source_rows(relation.source, plan.moment)
+        return lambda interval: kernel(rows(interval))
     below = [compiler.snapshot(child, plan.moment) for child in inputs(relation)]
     return lambda interval: kernel(*[compute(interval) for compute in below])
+
+
+def source_rows(source: str, moment: Moment) -> Run:
+    """Return a function that gives all rows of a source at a moment."""
+    before = moment is Moment.BEFORE
+
+    def run(interval: Interval) -> Pairs:
+        table = interval.sources[source]
+        return (table.before if before else table.after).items()
+
+    return run
 
 
 def compile_source_changes(compiler: Compiler, plan: SourceChanges) -> Run:
@@ -231,50 +244,80 @@ def compile_recomputation(compiler: Compiler, plan: Recomputation) -> Run:
     return run
 
 
-def compile_changed_keys(compiler: Compiler, plan: ChangedKeys) -> Run:
-    """Compile the set of keys of all changed rows."""
+def compile_partial_snapshot(compiler: Compiler, plan: PartialSnapshot) -> Run:
+    """Compile an operator's result over some rows of its inputs."""
+    kernel, below = compiler.kernel(plan.operator), [compiler.changes(rows) for rows in plan.inputs]
+    return lambda interval: kernel(*[compute(interval) for compute in below])
+
+
+def compile_rows_after(compiler: Compiler, plan: RowsAfter) -> Run:
+    """Compile some rows of a source as they are after the interval."""
+    rows, changes = compiler.changes(plan.before), compiler.changes(plan.changes)
+
+    def run(interval: Interval) -> Pairs:
+        deleted, inserted = changes(interval)
+        gone = {row_id for row_id, _ in deleted}
+        return [*(pair for pair in rows(interval) if pair[0] not in gone), *inserted]
+
+    return run
+
+
+def compile_keys(compiler: Compiler, plan: Keys) -> Run:
+    """Compile the set of keys of rows, or of all deleted and inserted rows."""
     below = [
-        (compiler.changes(changes_plan), key_function(expressions))
-        for changes_plan, expressions in zip(plan.changes, plan.expressions, strict=True)
+        (compiler.changes(part), isinstance(part, Rows), key_function(expressions))
+        for part, expressions in zip(plan.plans, plan.expressions, strict=True)
     ]
 
     def run(interval: Interval) -> frozenset[Hashable]:
-        return frozenset(
-            key(row) for compute, key in below for changes in compute(interval) for _, row in changes
-        )
+        keys: set[Hashable] = set()
+        for compute, at_one_moment, key in below:
+            result = compute(interval)
+            for rows in (result,) if at_one_moment else result:
+                keys.update(key(row) for _, row in rows)
+        return frozenset(keys)
 
     return run
 
 
 def compile_affected_rows(compiler: Compiler, plan: AffectedRows) -> Run:
     """Compile the rows whose key changed; if no key did, nothing is read."""
-    rows, among, key = (
-        compiler.changes(plan.rows),
-        compiler.changes(plan.among),
-        key_function(plan.expressions),
-    )
-    if plan.nulls_of is None:
+    rows, key, finish = compile_keyed_rows(compiler, plan)
+    among = compiler.changes(plan.among)
+    changes = None if plan.nulls_of is None else compiler.changes(plan.nulls_of)
 
-        def run(interval: Interval) -> Pairs:
-            keys = among(interval)
-            return [pair for pair in rows(interval) if key(pair[1]) in keys] if keys else ()
-
-        return run
-    changes = compiler.changes(plan.nulls_of)
-
-    def run_without_nulls(interval: Interval) -> Pairs:
+    def run(interval: Interval) -> Pairs:
         keys = among(interval)
-        if not keys:
-            return ()
-        itself = {row_id for changes in changes(interval) for row_id, _ in changes}
-        affected: list[Pair] = []
-        for pair in rows(interval):
-            value = key(pair[1])
-            if pair[0] in itself if None in value else value in keys:
-                affected.append(pair)
-        return affected
+        itself: set[RowId] = set()
+        if changes is not None:
+            itself = {row_id for pairs in changes(interval) for row_id, _ in pairs}
+            keys = frozenset(value for value in keys if None not in value)
+        if itself:
+            affected = [
+                pair
+                for pair in rows(interval)
+                if (value := key(pair[1])) in keys or (None in value and pair[0] in itself)
+            ]
+        else:
+            affected = [pair for pair in rows(interval) if key(pair[1]) in keys] if keys else []
+        return finish(affected)
 
-    return run_without_nulls
+    return run
+
+
+def compile_keyed_rows(
+    compiler: Compiler, plan: AffectedRows
+) -> tuple[Run, Callable[[Row], Any], Callable[[Pairs], Pairs]]:
+    """Return functions that give rows, the key of a row, and the columns of those that are kept.
+
+    Of a scan, the rows are those of the source, so that columns are picked from few of them.
+    """
+    rows = plan.rows
+    if not (isinstance(rows, Snapshot) and isinstance(rows.relation, Scan) and rows.relation.positions):
+        return compiler.changes(rows), key_function(plan.expressions), lambda pairs: pairs
+    places = dict(enumerate(rows.relation.positions))
+    key = key_function([remap_columns(expression, places) for expression in plan.expressions])
+    return source_rows(rows.relation.source, rows.moment), key, compiler.kernel(rows.relation)
 
 
 def compile_net_changes(compiler: Compiler, plan: NetChanges) -> Run:
@@ -286,13 +329,15 @@ def compile_net_changes(compiler: Compiler, plan: NetChanges) -> Run:
 
 NODES: Mapping[type[Plan], Callable[[Compiler, Any], Run]] = {
     Snapshot: compile_snapshot,
+    PartialSnapshot: compile_partial_snapshot,
+    RowsAfter: compile_rows_after,
     SourceChanges: compile_source_changes,
     Linear: compile_linear,
     DeltaJoin: compile_delta_join,
     ChangedPairs: compile_changed_pairs,
     Sum: compile_sum,
     Recomputation: compile_recomputation,
-    ChangedKeys: compile_changed_keys,
+    Keys: compile_keys,
     AffectedRows: compile_affected_rows,
     NetChanges: compile_net_changes,
 }

@@ -28,22 +28,25 @@ from dynamic_tables.maintenance.algebra import (
 )
 from dynamic_tables.maintenance.plans import (
     AffectedRows,
-    ChangedKeys,
     ChangedPairs,
     Changes,
     DeltaJoin,
     Derivative,
+    Keys,
     Linear,
     Moment,
     NetChanges,
+    PartialSnapshot,
     Plan,
     Recomputation,
+    Rows,
     Snapshot,
     SourceChanges,
     Sum,
     derivatives,
     parts,
 )
+from dynamic_tables.maintenance.restriction import KEY_PUSHDOWN, KeyPushdown
 from dynamic_tables.values.errors import DerivativeLeft, Refused
 from dynamic_tables.values.expressions import Column, Expression
 
@@ -62,7 +65,6 @@ def linear(relation: Filter | Project | UnionAll | Explode) -> Changes:
     Proof     (1) The result is the sum of what each row of the input gives, so its change is the sum over the
                   deleted and inserted rows.
               (2) Ids of results depend on the ids of rows, and on nothing else in the input.
-              (2) Ids of results are made from ids of rows, and not from what else there is.
     """
     return Linear(relation, tuple(map(Derivative, inputs(relation))))
 
@@ -80,15 +82,23 @@ def inner_join(relation: Join) -> Changes:
               (2) A pair of two changed rows is taken once (trap 10), also when both sides are one table (11).
               (3) Each pair existed before or exists after: nothing is computed of rows that never coexisted,
                   so nothing fails that full evaluation at either moment does not (R-DVS-33).
+              (4) A changed row is paired only with rows of its key, in which no part is NULL.
     """
-    left, right = relation.left, relation.right
-    return ChangedPairs(
-        relation,
-        net_changes(left),
-        net_changes(right),
-        (Snapshot(left, Moment.BEFORE), Snapshot(right, Moment.BEFORE)),
-        (Snapshot(left, Moment.AFTER), Snapshot(right, Moment.AFTER)),
-    )
+    left, right = net_changes(relation.left), net_changes(relation.right)
+    of_left, of_right = Keys((left,), (relation.left_keys,)), Keys((right,), (relation.right_keys,))
+
+    def at(moment: Moment) -> tuple[Rows, Rows]:
+        return (
+            partners(Snapshot(relation.left, moment), relation.left_keys, of_right),
+            partners(Snapshot(relation.right, moment), relation.right_keys, of_left),
+        )
+
+    return ChangedPairs(relation, left, right, at(Moment.BEFORE), at(Moment.AFTER))
+
+
+def partners(rows: Snapshot, expressions: tuple[Expression, ...], among: Keys) -> Rows:
+    """Return the rows of one side of a join with the keys of the other side's changes; all without keys."""
+    return AffectedRows(rows, expressions, among, Sum(())) if expressions else rows
 
 
 def textbook_inner_join(relation: Join) -> Changes:
@@ -119,7 +129,7 @@ def outer_join(relation: Join) -> Changes:
               (2) A row whose key has a NULL never has a partner: only its own change matters (traps 5, 7).
     """
     left, right = net_changes(relation.left), net_changes(relation.right)
-    keys = ChangedKeys((left, right), (relation.left_keys, relation.right_keys))
+    keys = Keys((left, right), (relation.left_keys, relation.right_keys))
 
     def at(moment: Moment) -> tuple[AffectedRows, ...]:
         return (
@@ -158,7 +168,7 @@ def recompute_changed_keys(
     Proof     (1) The result for a key depends only on the rows with this key.
               (2) Rows whose key is in no change are the same at both moments.
     """
-    keys = ChangedKeys((Derivative(child),), (expressions,))
+    keys = Keys((Derivative(child),), (expressions,))
     return Recomputation(
         relation,
         (AffectedRows(Snapshot(child, Moment.BEFORE), expressions, keys),),
@@ -184,14 +194,19 @@ RULES: Rules = {
 }
 
 
-def differentiate(relation: Relation, rules: Rules = RULES) -> Changes:
+def differentiate(relation: Relation, rules: Rules = RULES, pushdown: KeyPushdown = KEY_PUSHDOWN) -> Changes:
     """Return the plan of a relation's net changes.
+
+    Args:
+        relation: The relation.
+        rules: The rules of the operators.
+        pushdown: Looks for the keys of affected rows below the operators that these rows come from.
 
     Raises:
         Refused: An operator cannot be maintained incrementally.
         DerivativeLeft: There is no rule for some operator (R-DVS-93).
     """
-    plan = Rewriting(rules).rewrite(net_changes(relation))
+    plan = Rewriting(rules, pushdown).rewrite(net_changes(relation))
     left = derivatives(plan)
     if left:
         raise DerivativeLeft(f"the derivative of {type(left[0]).__name__} is left: no rule rewrites it")
@@ -202,8 +217,9 @@ def differentiate(relation: Relation, rules: Rules = RULES) -> Changes:
 class Rewriting:
     """The rewriting of one plan; the derivative of each relation is rewritten once and shared."""
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: Rules, pushdown: KeyPushdown) -> None:
         self.rules = rules
+        self.pushdown = pushdown
         self.plans_by_id: dict[int, Plan] = {}
         # Keep the rewritten nodes alive: otherwise a new node could get the `id` of a freed one.
         self.rewritten_nodes: list[object] = []
@@ -225,17 +241,32 @@ class Rewriting:
         match plan:
             case Linear() | Sum():
                 return replace(plan, inputs=below)
+            case PartialSnapshot():
+                return replace(plan, inputs=below)
             case DeltaJoin():
                 return replace(plan, left=below[0], right=below[1])
             case ChangedPairs():
-                return replace(plan, left=below[0], right=below[1])
+                before, after = self.restrict(below[2:4], below[4:])
+                return replace(plan, left=below[0], right=below[1], before=before, after=after)
             case Recomputation():
                 count = len(plan.before)
-                return replace(plan, before=below[:count], after=below[count:])
+                before, after = self.restrict(below[:count], below[count:])
+                return replace(plan, before=before, after=after)
             case NetChanges():
                 return replace(plan, changes=below[0])
             case AffectedRows():
-                return replace(plan, among=below[1], nulls_of=below[2] if len(below) == 3 else None)
-            case ChangedKeys():
-                return replace(plan, changes=below)
+                nulls_of = below[2] if len(below) == 3 else None
+                return replace(plan, rows=below[0], among=below[1], nulls_of=nulls_of)
+            case Keys():
+                return replace(plan, plans=below)
         return plan
+
+    def restrict(self, before: tuple[Any, ...], after: tuple[Any, ...]) -> tuple[Any, Any]:
+        """Look for keys below the operators of rows, of which each is there before and after the interval."""
+        if len(before) != len(after):  # a rule that is wrong on purpose
+            return before, after
+        ends = [
+            self.pushdown.affected_rows((old, new)) if isinstance(old, AffectedRows) else (old, new)
+            for old, new in zip(before, after, strict=True)
+        ]
+        return tuple(old for old, _ in ends), tuple(new for _, new in ends)

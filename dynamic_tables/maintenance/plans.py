@@ -5,7 +5,7 @@ are not yet rewritten; a finished plan has none (R-DVS-93).
 """
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -29,30 +29,50 @@ class Snapshot:
 
 
 @dataclass(frozen=True, eq=False)
-class ChangedKeys:
-    """The keys of changed rows, by a list of expressions for each list of changes.
+class PartialSnapshot:
+    """What an operator gives of some rows of its inputs, all at one moment."""
+
+    operator: Relation
+    inputs: tuple["Rows", ...]
+
+
+@dataclass(frozen=True, eq=False)
+class RowsAfter:
+    """Some rows of a source before the interval as they are after it, with all inserted rows."""
+
+    before: "Rows"
+    changes: "SourceChanges"
+
+
+@dataclass(frozen=True, eq=False)
+class Keys:
+    """The keys of changed rows or of other rows, by a list of expressions for each plan.
 
     Attributes:
-        changes: The plans that give the changed rows.
+        plans: The plans that give the rows.
         expressions: The keys of these rows, of equal length for all plans.
     """
 
-    changes: tuple["Changes", ...]
+    plans: tuple["Changes | Rows", ...]
     expressions: tuple[tuple[Expression, ...], ...]
+
+    def part(self, places: Sequence[int]) -> "Keys":
+        """Return some parts of these keys."""
+        return Keys(self.plans, tuple(tuple(parts[place] for place in places) for parts in self.expressions))
 
 
 @dataclass(frozen=True, eq=False)
 class AffectedRows:
-    """The rows of a snapshot whose key is among the changed keys; NULL equals NULL.
+    """The rows at one moment whose key is among others; NULL equals NULL.
 
     Attributes:
         nulls_of: Set for keys in which a NULL matches nothing: a row with such a key is taken only if it is
             among these changes itself. None if rows with a NULL form a group like others.
     """
 
-    rows: Snapshot
+    rows: "Rows"
     expressions: tuple[Expression, ...]
-    among: ChangedKeys
+    among: Keys
     nulls_of: "Changes | None" = None
 
 
@@ -93,14 +113,15 @@ class ChangedPairs:
 
     Attributes:
         left, right: The net changes of the sides.
-        before, after: The left and the right side at each moment.
+        before, after: The left and the right side at each moment: at least the rows that match a changed row
+            of the other side.
     """
 
     operator: Join
     left: "Changes"
     right: "Changes"
-    before: tuple[Snapshot, Snapshot]
-    after: tuple[Snapshot, Snapshot]
+    before: tuple["Rows", "Rows"]
+    after: tuple["Rows", "Rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,13 +151,15 @@ class NetChanges:
 Changes: TypeAlias = (
     Derivative | SourceChanges | Linear | DeltaJoin | ChangedPairs | Sum | Recomputation | NetChanges
 )
-Plan: TypeAlias = Changes | Snapshot | ChangedKeys | AffectedRows
+# Rows at one moment.
+Rows: TypeAlias = Snapshot | PartialSnapshot | RowsAfter | AffectedRows
+Plan: TypeAlias = Changes | Rows | Keys
 
 
 def parts(plan: Plan) -> tuple[Plan, ...]:
     """Return the plans that a plan directly consists of."""
     match plan:
-        case Linear() | Sum():
+        case Linear() | Sum() | PartialSnapshot():
             return plan.inputs
         case DeltaJoin():
             return (plan.left, plan.right)
@@ -148,8 +171,10 @@ def parts(plan: Plan) -> tuple[Plan, ...]:
             return (plan.changes,)
         case AffectedRows():
             return (plan.rows, plan.among, *(() if plan.nulls_of is None else (plan.nulls_of,)))
-        case ChangedKeys():
-            return plan.changes
+        case RowsAfter():
+            return (plan.before, plan.changes)
+        case Keys():
+            return plan.plans
     return ()
 
 
@@ -169,7 +194,7 @@ def derivatives(plan: Plan) -> tuple[Relation, ...]:
     return tuple(node.relation for node in nodes(plan) if isinstance(node, Derivative))
 
 
-def full_reads(plan: Plan) -> frozenset[tuple[int, Moment]]:
-    """Return the scans, by identity, that a plan reads in full at each moment (R-DVS-94)."""
-    whole = (node for node in nodes(plan) if isinstance(node, Snapshot))
-    return frozenset((id(scan), node.moment) for node in whole for scan in scans(node.relation))
+def scan_reads(plan: Plan) -> list[tuple[Scan, Moment]]:
+    """Return the scans that a plan reads, each as often as it is read, with the moments (R-DVS-94)."""
+    snapshots = (node for node in nodes(plan) if isinstance(node, Snapshot))
+    return [(scan, node.moment) for node in snapshots for scan in scans(node.relation)]

@@ -1,6 +1,6 @@
 """Expressions over the columns of one row, which they address by position; `evaluation` compiles them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -102,3 +102,10 @@ def remap_columns(expression: Expression, places: Mapping[int, int]) -> Expressi
     if isinstance(expression, Column):
         return replace(expression, index=places[expression.index])
     return with_parts(expression, tuple(remap_columns(part, places) for part in parts(expression)))
+
+
+def substitute_columns(expression: Expression, columns: Sequence[Expression]) -> Expression:
+    """Return the expression over what other expressions are computed from: each takes its column's place."""
+    if isinstance(expression, Column):
+        return columns[expression.index]
+    return with_parts(expression, tuple(substitute_columns(part, columns) for part in parts(expression)))
