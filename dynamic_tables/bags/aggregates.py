@@ -10,11 +10,12 @@ from typing import Any, TypeAlias
 
 from dynamic_tables.maintenance.algebra import Aggregate
 from dynamic_tables.values.arithmetic import quotient, quotient_scale, with_digit_check
-from dynamic_tables.values.cells import EXACT, NAN, canonical, key, sort_key
+from dynamic_tables.values.cells import EXACT, NAN, canonical, key
 from dynamic_tables.values.changes import Cell, Row
 from dynamic_tables.values.evaluation import compile_expression
 from dynamic_tables.values.expressions import Expression
 from dynamic_tables.values.functions import as_type
+from dynamic_tables.values.key_texts import sort_key
 from dynamic_tables.values.types import BOOLEAN, FLOAT, INTEGER, NUMBERS, PLAIN, Kind, Type
 from pruning.errors import InputError
 

@@ -4,7 +4,8 @@ Row ids ([D] 5.5): a scan keeps the ids of its source; filter, project and windo
 union puts the branch number before the id, an explode the ordinal or member name; a join combines the ids of
 both rows, one of which may be missing; a group's id is its key. Each nested id is preceded by its length or a
 terminator, so that different ids never combine to the same one (trap 52). The source is not part of an id:
-its place in the query determines it, and a clone reads right_id sources under the same ids.
+its place in the query determines it, and a clone reads other sources under the same ids. The text of a key is
+that of `values.key_texts`.
 """
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
@@ -26,11 +27,12 @@ from dynamic_tables.maintenance.algebra import (
     Window,
     inputs,
 )
-from dynamic_tables.values.cells import cell_text, key_id, row_canonical, row_key
+from dynamic_tables.values.cells import row_canonical, row_key
 from dynamic_tables.values.changes import Cell, Contents, Row, RowId
 from dynamic_tables.values.errors import DuplicateRowId
 from dynamic_tables.values.evaluation import cell_picker, compile_expression, compile_row
 from dynamic_tables.values.expressions import Expression
+from dynamic_tables.values.key_texts import key_id, value_text
 from dynamic_tables.values.types import PLAIN
 
 Pair: TypeAlias = tuple[RowId, Row]
@@ -97,7 +99,7 @@ def elements_of(value: Cell) -> list[tuple[str, Row]]:
     if isinstance(value, tuple):
         return [(str(place), (None, place, cell)) for place, cell in enumerate(value)]
     if isinstance(value, Mapping):
-        return [(cell_text(name), (name, None, cell)) for name, cell in value.items()]
+        return [(value_text(name), (name, None, cell)) for name, cell in value.items()]
     return []
 
 
@@ -182,7 +184,7 @@ def distinct_kernel(relation: Distinct) -> Kernel:
 
     def run(rows: Pairs) -> Pairs:
         rows_once = map(standing, {key(row): row for _, row in rows}.values())
-        return [(key_id(row), row) for row in rows_once]
+        return [(key_id(row, types), row) for row in rows_once]
 
     return run
 
@@ -204,7 +206,7 @@ def group_kernel(relation: Group) -> Kernel:
             else:
                 group[1].append(row)
         return [
-            (key_id(cells), (*cells, *[aggregate(members) for aggregate in aggregates]))
+            (key_id(cells, types), (*cells, *[aggregate(members) for aggregate in aggregates]))
             for cells, members in groups.values()
         ]
 

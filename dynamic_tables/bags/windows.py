@@ -5,9 +5,9 @@ from typing import Any, TypeAlias
 
 from dynamic_tables.bags.aggregates import AGGREGATES
 from dynamic_tables.maintenance.algebra import Frame, Order, WindowFunction
-from dynamic_tables.values.cells import sort_key
 from dynamic_tables.values.changes import Cell, Row, RowId
 from dynamic_tables.values.evaluation import compile_expression
+from dynamic_tables.values.key_texts import sort_key
 
 Pair: TypeAlias = tuple[RowId, Row]
 # Computes a function for the ordered rows of a partition; the second argument has each row's group of ties.

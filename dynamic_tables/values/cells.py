@@ -1,16 +1,14 @@
-"""Cells as keys, as text of row ids, and in order: what equals what, and what comes first.
+"""Cells as keys and in order: what equals what, and what comes first.
 
 In keys NULL equals NULL, NaN equals NaN and -0.0 equals 0.0; in order NaN is the greatest number.
 """
 
-import hashlib
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Context, Decimal
 from math import isfinite
-from typing import Any
 
-from dynamic_tables.values.changes import Cell, Row, RowId
+from dynamic_tables.values.changes import Cell, Row
 from dynamic_tables.values.types import PLAIN, Kind, Type
 
 # The only NaN that evaluation produces: inside a tuple it equals itself, because it is the same object.
@@ -21,11 +19,6 @@ HASHED = frozenset({type(None), int, str, bytes, Decimal, date, datetime})
 EXACT = Context(prec=200)
 # Decimal arithmetic that can hold any double together with 38 digits behind the point.
 ROUNDING = Context(prec=400)
-# The longest key text that a row id holds unhashed, and the length of the prefix kept of a longer one
-# (R-DVS-96).
-READABLE_MAX = 48
-PREFIX_LENGTH = 16
-HASH_BYTES = 16
 
 
 def key(cell: Cell) -> Hashable:
@@ -85,53 +78,6 @@ def row_canonical(types: Sequence[Type]) -> Callable[[Row], Row]:
     return lambda row: tuple([rules[at](cell) if at in rules else cell for at, cell in enumerate(row)])
 
 
-def cell_text(cell: Cell) -> str:
-    """Return text that is equal exactly for equal keys, also when texts are concatenated (trap 52)."""
-    match cell:
-        case None:
-            return "~"
-        case bool():
-            return "t" if cell else "f"
-        case int():
-            return f"n{cell};"
-        case float() | Decimal():
-            return number_text(cell)
-        case str():
-            return f"s{len(cell)}:{cell}"
-        case bytes():
-            return f"b{len(cell)}:{cell.hex()}"
-        case datetime():
-            return f"m{cell.isoformat()};"
-        case date():
-            return f"d{cell.isoformat()};"
-        case tuple():
-            return f"[{len(cell)}:{''.join(map(cell_text, cell))}"
-    items = (cell_text(name) + cell_text(cell[name]) for name in sorted(cell))
-    return f"{{{len(cell)}:{''.join(items)}"
-
-
-def number_text(number: float | Decimal) -> str:
-    """Return the text of a double or decimal; equal numbers of different kinds have the same text."""
-    if number != number:
-        return "rnan;"
-    if abs(number) == float("inf"):
-        return f"r{float(number)!r};"
-    if number == int(number):
-        return f"n{int(number)};"
-    if float(number) == number:
-        return f"r{float(number)!r};"
-    return f"n{format(Decimal(number).normalize(EXACT), 'f')};"
-
-
-def key_id(cells: Iterable[Cell]) -> RowId:
-    """Return the row id of a group: its key as text, or a prefix (for pruning) and a 128-bit hash of it."""
-    text = "".join(map(cell_text, cells))
-    if len(text) <= READABLE_MAX:
-        return f"g:{text}"
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=HASH_BYTES).hexdigest()
-    return f"h:{text[:PREFIX_LENGTH]}{digest}"
-
-
 def row_key(types: Sequence[Type]) -> Callable[[Row], Hashable]:
     """Return a function that turns rows of these types into their keys."""
     loose = [place for place, kind in enumerate(types) if kind.kind not in PLAIN]
@@ -159,12 +105,3 @@ def row_exact_key(types: Sequence[Type]) -> Callable[[Row], Hashable]:
 def whole_row(row: Row) -> Hashable:
     """Return the row itself, which is its own key."""
     return row
-
-
-def sort_key(kind: Type) -> Callable[[Any], Any]:
-    """Return the sort key for non-NULL cells of a type."""
-    if kind.kind is Kind.FLOAT:
-        return lambda cell: (cell != cell, cell if cell == cell else 0.0)
-    if kind.kind in PLAIN:
-        return lambda cell: cell
-    return lambda cell: (type(cell).__name__, cell_text(cell))

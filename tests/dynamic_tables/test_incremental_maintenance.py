@@ -17,7 +17,7 @@ from dynamic_tables.bags.operators import KERNELS
 from dynamic_tables.maintenance.algebra import Join, JoinKind, Relation, UnionAll, subrelations
 from dynamic_tables.maintenance.differentiation import RULES
 from dynamic_tables.maintenance.queries import Query
-from dynamic_tables.values.cells import HASH_BYTES, PREFIX_LENGTH
+from dynamic_tables.values.key_texts import HASH_DIGITS, PREFIX_LENGTH
 from strategies.dynamic.cases import drawn_case, interval_outcomes
 
 DEPTH = 3
@@ -112,7 +112,7 @@ def test_a_long_key_is_told_by_a_prefix_and_a_hash() -> None:
     found = BagBackend().full(query("SELECT DISTINCT x FROM l"), whole({"l": rows}))
     ids = {text: row_id for row_id, (text,) in found.items()}
     assert len(ids) == len(set(ids.values())) == len(texts)
-    assert {len(row_id) for row_id in ids.values()} == {len("h:") + PREFIX_LENGTH + 2 * HASH_BYTES}
+    assert {len(row_id) for row_id in ids.values()} == {len("h:") + PREFIX_LENGTH + HASH_DIGITS}
     prefixes = [ids[text][: len("h:") + PREFIX_LENGTH] for text in texts]
     assert prefixes[0] == prefixes[1]
     assert prefixes[1] != prefixes[2]

@@ -14,9 +14,10 @@ from dynamic_tables.maintenance.algebra import Group
 from dynamic_tables.maintenance.differentiation import RULES, differentiate
 from dynamic_tables.maintenance.plans import Moment, derivatives, scan_reads
 from dynamic_tables.storage.netting import difference
-from dynamic_tables.values.cells import key_id
 from dynamic_tables.values.changes import Action, Change
 from dynamic_tables.values.errors import DivisionByZero, Refused
+from dynamic_tables.values.key_texts import key_id
+from dynamic_tables.values.types import FLOAT
 from mutants.differentiation import TEXTBOOK
 from strategies.dynamic.contents import IntervalChanges
 
@@ -208,7 +209,7 @@ def test_trap_22_zeros_and_nans_are_one_group_each() -> None:
     rows = {"1": (1, 0.0), "2": (1, -0.0), "3": (1, NAN), "4": (1, float("nan"))}
     found = maintained(text, {"f": {"2": rows["2"]}}, {"f": rows}, {"f": dict(reversed(rows.items()))})
     assert [(repr(key), count) for key, count in found] == [("0.0", 2), ("nan", 2)]
-    assert key_id((0.0,)) == key_id((-0.0,)) != key_id((NAN,))
+    assert key_id((0.0,), (FLOAT,)) == key_id((-0.0,), (FLOAT,)) != key_id((NAN,), (FLOAT,))
 
 
 def test_trap_23_ties_are_broken_the_same_way_each_time() -> None:
