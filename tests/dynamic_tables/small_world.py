@@ -276,8 +276,8 @@ class World(Promises):
         """Faults stop, and zeros go; what is then still late, though nothing stands in its way."""
         for name in ("s.b0", "s.b1", "t.b0", "t.b1"):
             self.fix_zeros(name)
-        for work in self.works:
-            work.silent, work.held = False, 0
+        for work in self.works:  # whose heartbeats stay lost: a silent worker is told so until it ends
+            work.held = 0
         self.finish_all()
         self.settle(1200)
         healthy = {}
