@@ -8,7 +8,7 @@ deleted and inserted unchanged: netting removes these from the result and from t
 would multiply them (trap 48).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -246,12 +246,11 @@ class Rewriting:
             case DeltaJoin():
                 return replace(plan, left=below[0], right=below[1])
             case ChangedPairs():
-                before, after = self.restrict(below[2:4], below[4:])
-                return replace(plan, left=below[0], right=below[1], before=before, after=after)
+                rows = self.restrict(below[2:])
+                return replace(plan, left=below[0], right=below[1], before=rows[:2], after=rows[2:])
             case Recomputation():
-                count = len(plan.before)
-                before, after = self.restrict(below[:count], below[count:])
-                return replace(plan, before=before, after=after)
+                rows, count = self.restrict(below), len(plan.before)
+                return replace(plan, before=rows[:count], after=rows[count:])
             case NetChanges():
                 return replace(plan, changes=below[0])
             case AffectedRows():
@@ -261,12 +260,16 @@ class Rewriting:
                 return replace(plan, plans=below)
         return plan
 
-    def restrict(self, before: tuple[Any, ...], after: tuple[Any, ...]) -> tuple[Any, Any]:
-        """Look for keys below the operators of rows, of which each is there before and after the interval."""
-        if len(before) != len(after):  # a rule that is wrong on purpose
-            return before, after
-        ends = [
-            self.pushdown.affected_rows((old, new)) if isinstance(old, AffectedRows) else (old, new)
-            for old, new in zip(before, after, strict=True)
-        ]
-        return tuple(old for old, _ in ends), tuple(new for _, new in ends)
+    def restrict(self, plans: Sequence[Any]) -> tuple[Any, ...]:
+        """Look for the keys of rows below the operators that they come from, for one relation at once."""
+        alike: dict[Hashable, list[AffectedRows]] = {}
+        for plan in plans:
+            if isinstance(plan, AffectedRows):
+                relation = plan.rows.relation if isinstance(plan.rows, Snapshot) else None
+                alike.setdefault((id(relation), plan.expressions, id(plan.among)), []).append(plan)
+        restricted = {
+            id(plan): restricted
+            for rows in alike.values()
+            for plan, restricted in zip(rows, self.pushdown.affected_rows(rows), strict=True)
+        }
+        return tuple(restricted.get(id(plan), plan) for plan in plans)

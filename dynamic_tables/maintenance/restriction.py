@@ -35,7 +35,7 @@ from dynamic_tables.maintenance.plans import (
 )
 from dynamic_tables.values.expressions import Column, Expression, remap_columns, substitute_columns
 
-# The kinds of joins whose result has, of either side, no row that another row of this side decides about.
+# The kinds of joins in which each row of the result has a row of that side.
 LEFT_RESTRICTED = frozenset({JoinKind.INNER, JoinKind.LEFT})
 RIGHT_RESTRICTED = frozenset({JoinKind.INNER, JoinKind.RIGHT})
 
@@ -194,7 +194,13 @@ def left_above(restrictions: Sequence[Restriction], below: Sequence[Restriction 
 
 @dataclass(frozen=True, slots=True)
 class KeyPushdown:
-    """The computation of rows with certain keys; a mutant replaces one of its parts."""
+    """The computation of rows with certain keys; a mutant replaces one of its parts.
+
+    Attributes:
+        pushers: Gives the parts of a key that the inputs of each operator have; of joins, `sides` does.
+        scan: Gives the rows of a source.
+        partners: Gives the restriction of one side of a join by the rows of the other.
+    """
 
     pushers: Pushers = field(default_factory=lambda: PUSHERS)
     sides: Callable[[Join, Restriction], Sides] = sides_of
@@ -212,14 +218,12 @@ class KeyPushdown:
         Args:
             plans: The rows of snapshots of one relation with the same keys.
         """
-        first = plans[0]
-        assert isinstance(first.rows, Snapshot), "only snapshots are restricted"
-        ends = self.rows_of(first.rows.relation, (Restriction(first.expressions, first.among),))
+        first, snapshots_ = plans[0], [plan.rows for plan in plans if isinstance(plan.rows, Snapshot)]
+        ends = self.rows_of(snapshots_[0].relation, (Restriction(first.expressions, first.among),))
         rows_at = dict(zip(Moment, ends, strict=True))
         restricted = []
-        for plan in plans:
-            assert isinstance(plan.rows, Snapshot), "only snapshots are restricted"
-            rows = rows_at[plan.rows.moment]
+        for plan, snapshot in zip(plans, snapshots_, strict=True):
+            rows = rows_at[snapshot.moment]
             if isinstance(rows, AffectedRows) and rows.among is first.among:
                 rows = rows.rows  # the plan's own test
             restricted.append(replace(plan, rows=rows))
