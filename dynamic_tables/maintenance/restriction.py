@@ -218,11 +218,11 @@ class KeyPushdown:
         Args:
             plans: The rows of snapshots of one relation with the same keys.
         """
-        first, snapshots_ = plans[0], [plan.rows for plan in plans if isinstance(plan.rows, Snapshot)]
-        ends = self.rows_of(snapshots_[0].relation, (Restriction(first.expressions, first.among),))
+        first, whole = plans[0], [plan.rows for plan in plans if isinstance(plan.rows, Snapshot)]
+        ends = self.rows_of(whole[0].relation, (Restriction(first.expressions, first.among),))
         rows_at = dict(zip(Moment, ends, strict=True))
         restricted = []
-        for plan, snapshot in zip(plans, snapshots_, strict=True):
+        for plan, snapshot in zip(plans, whole, strict=True):
             rows = rows_at[snapshot.moment]
             if isinstance(rows, AffectedRows) and rows.among is first.among:
                 rows = rows.rows  # the plan's own test
