@@ -1,5 +1,6 @@
 """Row ids of keys: functions of Spark SQL give the same ones, and different keys give different ones."""
 
+from collections.abc import Iterator
 from datetime import date, datetime
 from decimal import Decimal
 from math import inf, nan
@@ -58,13 +59,18 @@ CELLS: dict[Type, list[Any]] = {
 }
 
 
+SETTINGS = {"spark.sql.session.timeZone": "UTC", "spark.sql.ansi.enabled": "true"}
+
+
 @pytest.fixture
-def session(spark: Any) -> Any:
-    """A session like those in which ids are made: instants in UTC, and plain digits of decimals."""
-    session = spark.newSession()
-    session.conf.set("spark.sql.session.timeZone", "UTC")
-    session.conf.set("spark.sql.ansi.enabled", "true")
-    return session
+def session(spark: Any) -> Iterator[Any]:
+    """The session as ids need it: instants in UTC, and plain digits of decimals."""
+    old = {name: spark.conf.get(name) for name in SETTINGS}
+    for name, value in SETTINGS.items():
+        spark.conf.set(name, value)
+    yield spark
+    for name, value in old.items():
+        spark.conf.set(name, value)
 
 
 def spark_ids(session: Any, cells: list[Any], type_: Type) -> list[str]:
@@ -73,17 +79,10 @@ def spark_ids(session: Any, cells: list[Any], type_: Type) -> list[str]:
     if type_ == INTEGER:
         cells = [None if cell is None else Decimal(cell) for cell in cells]
     rows = session.createDataFrame(list(enumerate(cells)), f"n INT, c {column}")
-    rows.createOrReplaceTempView("cells")
-    return [
-        row.id
-        for row in session.sql(
-            f"""
-            SELECT IF(length(t) <= {READABLE_MAX}, concat('g:', t),
-                      concat('h:', substr(t, 1, {PREFIX_LENGTH}), substr(sha2(t, 256), 1, {HASH_DIGITS}))) id
-            FROM (SELECT n, IF(c IS NULL, '~', {text}) t FROM cells) ORDER BY n
-            """
-        ).collect()
-    ]
+    texts = rows.selectExpr("n", f"IF(c IS NULL, '~', {text}) t")
+    hashed = f"concat('h:', substr(t, 1, {PREFIX_LENGTH}), substr(sha2(t, 256), 1, {HASH_DIGITS}))"
+    ids = texts.selectExpr("n", f"IF(length(t) <= {READABLE_MAX}, concat('g:', t), {hashed}) id")
+    return [row.id for row in ids.orderBy("n").collect()]
 
 
 @pytest.mark.parametrize("type_", SPARK, ids=str)
