@@ -46,7 +46,7 @@ from dynamic_tables.maintenance.plans import (
     derivatives,
     parts,
 )
-from dynamic_tables.maintenance.restriction import KEY_PUSHDOWN, KeyPushdown
+from dynamic_tables.maintenance.restriction import KEY_PUSHDOWN, KeyPushdown, Restriction
 from dynamic_tables.values.errors import DerivativeLeft, Refused
 from dynamic_tables.values.expressions import Column, Expression
 
@@ -98,7 +98,7 @@ def inner_join(relation: Join) -> Changes:
 
 def partners(rows: Snapshot, expressions: tuple[Expression, ...], among: Keys) -> Rows:
     """Return the rows of one side of a join with the keys of the other side's changes; all without keys."""
-    return AffectedRows(rows, expressions, among, Sum(())) if expressions else rows
+    return Restriction(expressions, among, nulls_match=False).of_rows(rows) if expressions else rows
 
 
 def textbook_inner_join(relation: Join) -> Changes:
