@@ -72,7 +72,9 @@ def updated_facts(tables: Mapping[str, Contents], step: int) -> dict[str, Conten
     return {**tables, "facts": facts}
 
 
-def measured(query: Query, before: Mapping[str, Contents], after: Mapping[str, Contents], rounds: int) -> str:
+def median_times(
+    query: Query, before: Mapping[str, Contents], after: Mapping[str, Contents], rounds: int
+) -> str:
     """Return the median times of changes and of full evaluation, and their ratio."""
     backend = BagBackend()
     sources = {
@@ -104,7 +106,7 @@ def main() -> None:
     for name, text in QUERIES.items():
         query = bind_definition(SqlDefinition(text), TABLES.get)
         for kind, step in kinds.items():
-            line = measured(query, tables, updated_facts(tables, step), options.rounds)
+            line = median_times(query, tables, updated_facts(tables, step), options.rounds)
             print(f"{name:<16}{kind:<12}{line}", flush=True)
 
 

@@ -30,7 +30,7 @@ class Snapshot:
 
 @dataclass(frozen=True, eq=False)
 class PartialSnapshot:
-    """What an operator gives of some rows of its inputs, all at one moment."""
+    """The result of an operator over some rows of its inputs, all at one moment."""
 
     operator: Relation
     inputs: tuple["Rows", ...]

@@ -132,12 +132,12 @@ def sides_of(relation: Join, restriction: Restriction) -> Sides:
         if part.index >= width
     ]
     return (
-        _part_of(restriction, left) if relation.kind in LEFT_RESTRICTED else None,
-        _part_of(restriction, right) if relation.kind in RIGHT_RESTRICTED else None,
+        part_of(restriction, left) if relation.kind in LEFT_RESTRICTED else None,
+        part_of(restriction, right) if relation.kind in RIGHT_RESTRICTED else None,
     )
 
 
-def _part_of(restriction: Restriction, parts: Sequence[tuple[int, Expression]]) -> Restriction | None:
+def part_of(restriction: Restriction, parts: Sequence[tuple[int, Expression]]) -> Restriction | None:
     if not parts:
         return None
     return restriction.part([place for place, _ in parts], tuple(part for _, part in parts))
@@ -259,7 +259,7 @@ class KeyPushdown:
         """Return the restriction of each input of an operator; None if the inputs have no part of the key."""
         below = self.pushers[type(relation)]
         parts = [(place, below(relation, part)) for place, part in enumerate(restriction.expressions)]
-        return _part_of(restriction, [(place, part) for place, part in parts if part is not None])
+        return part_of(restriction, [(place, part) for place, part in parts if part is not None])
 
     def rows_of_join(self, relation: Join, restrictions: Sequence[Restriction]) -> Ends:
         """Return the rows of a join, at both ends of the interval, that meet the restrictions.

@@ -60,11 +60,12 @@ def test_the_preimage_of_a_day_reaches_beyond_the_limits_of_steps(number: int) -
     """A quotient has a value at each number, where the rules compute none; the search took it for NULL."""
     node = increasing("UTC")["timestamp_ntz as date"]
     days_of_number = cuts.of_values([number // DAY], DATE)
-    found = time_preimage(node, ValueSet(days_of_number))
-    assert found is not None
-    assert found[1].cuts.holds(number)
+    preimage = time_preimage(node, ValueSet(days_of_number))
+    assert preimage is not None
+    numbers = preimage[1].cuts
+    assert numbers.holds(number)
     assert values_of(node, number) == [number // DAY]
-    assert not found[1].cuts.holds(number - DAY)
+    assert not numbers.holds(number - DAY)
 
 
 def canonical(values: Any, type_: Type) -> bool:

@@ -97,12 +97,12 @@ def values_of(node: Expression, number: int) -> list[Value]:
     for chained in filter(None, (found.steps, found.otherwise)):
         value: Any = number
         for step in chained:
-            value = stepped(step, value)
+            value = value_of_step(step, value)
         values.append(value)
     return values
 
 
-def stepped(step: steps.Step, number: int) -> Any:
+def value_of_step(step: steps.Step, number: int) -> Any:
     """The value of a step; of a quotient also beyond the limits within which the rules compute steps."""
     value = steps.value(step, number)
     return number // step.number if value is None and step.action is steps.Action.INDEX else value
