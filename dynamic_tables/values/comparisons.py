@@ -38,9 +38,16 @@ PLAIN_TESTS: Mapping[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+
+
+def same_key(left: Cell, right: Cell) -> bool:
+    """Tell whether SQL groups two cells together: NaN equals itself, as it does inside a tuple alone."""
+    return (key(left),) == (key(right),)
+
+
 NESTED_TESTS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "=": lambda left, right: key(left) == key(right),
-    "<>": lambda left, right: key(left) != key(right),
+    "=": same_key,
+    "<>": lambda left, right: not same_key(left, right),
 }
 
 
@@ -75,7 +82,7 @@ def comparison_resolver(symbol: str) -> Resolver:
 def null_safe_equal(types: Types) -> Signature:
     """Resolve IS NOT DISTINCT FROM."""
     arguments = comparison_types(types, common_type(*types))
-    return Signature(BOOLEAN, arguments, lambda left, right: key(left) == key(right), null_aware=True)
+    return Signature(BOOLEAN, arguments, same_key, null_aware=True)
 
 
 def is_null(types: Types) -> Signature:
