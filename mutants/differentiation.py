@@ -46,6 +46,7 @@ from dynamic_tables.maintenance.plans import (
     Linear,
     Moment,
     Recomputation,
+    Rows,
     Snapshot,
     Sum,
 )
@@ -143,18 +144,24 @@ def nulls_dropped(plan: Recomputation) -> Changes:
     return replace(plan, before=null_less(plan.before), after=null_less(plan.after))
 
 
-def null_less(rows: tuple[AffectedRows, ...]) -> tuple[AffectedRows, ...]:
+def null_less(rows: tuple[Rows, ...]) -> tuple[Rows, ...]:
     """Restrict rows to keys without NULL."""
-    return tuple(replace(rows_, nulls_of=NOTHING) for rows_ in rows)
+    return tuple(replace(with_test(rows_), nulls_of=NOTHING) for rows_ in rows)
+
+
+def with_test(rows: Rows) -> AffectedRows:
+    """Return the plan of rows whose keys are tested, as all are that rules give."""
+    assert isinstance(rows, AffectedRows)
+    return rows
 
 
 def keys_of_left(plan: Recomputation) -> Changes:
     """Take the affected keys of an outer join from its left side alone."""
-    among = plan.before[0].among
+    among = with_test(plan.before[0]).among
     left = Keys(among.plans[:1], among.expressions[:1])
 
-    def restrict(rows: tuple[AffectedRows, ...]) -> tuple[AffectedRows, ...]:
-        return tuple(replace(restricted, among=left) for restricted in rows)
+    def restrict(rows: tuple[Rows, ...]) -> tuple[Rows, ...]:
+        return tuple(replace(with_test(rows_), among=left) for rows_ in rows)
 
     return replace(plan, before=restrict(plan.before), after=restrict(plan.after))
 

@@ -12,6 +12,7 @@ from dynamic_tables.maintenance.plans import (
     ChangedPairs,
     Changes,
     DeltaJoin,
+    InsertedRows,
     Keys,
     Linear,
     Moment,
@@ -252,14 +253,20 @@ def compile_partial_snapshot(compiler: Compiler, plan: PartialSnapshot) -> Run:
 
 def compile_rows_after(compiler: Compiler, plan: RowsAfter) -> Run:
     """Compile some rows of a source as they are after the interval."""
-    rows, changes = compiler.changes(plan.before), compiler.changes(plan.changes)
+    rows, changes, inserted = (compiler.changes(part) for part in (plan.before, plan.changes, plan.inserted))
 
     def run(interval: Interval) -> Pairs:
-        deleted, inserted = changes(interval)
+        deleted, _ = changes(interval)
         gone = {row_id for row_id, _ in deleted}
-        return [*(pair for pair in rows(interval) if pair[0] not in gone), *inserted]
+        return [*(pair for pair in rows(interval) if pair[0] not in gone), *inserted(interval)]
 
     return run
+
+
+def compile_inserted_rows(compiler: Compiler, plan: InsertedRows) -> Run:
+    """Compile the rows that changes insert."""
+    changes = compiler.changes(plan.changes)
+    return lambda interval: changes(interval)[1]
 
 
 def compile_keys(compiler: Compiler, plan: Keys) -> Run:
@@ -330,6 +337,7 @@ def compile_net_changes(compiler: Compiler, plan: NetChanges) -> Run:
 NODES: Mapping[type[Plan], Callable[[Compiler, Any], Run]] = {
     Snapshot: compile_snapshot,
     PartialSnapshot: compile_partial_snapshot,
+    InsertedRows: compile_inserted_rows,
     RowsAfter: compile_rows_after,
     SourceChanges: compile_source_changes,
     Linear: compile_linear,

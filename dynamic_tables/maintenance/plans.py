@@ -37,11 +37,25 @@ class PartialSnapshot:
 
 
 @dataclass(frozen=True, eq=False)
+class InsertedRows:
+    """The rows that changes insert."""
+
+    changes: "Changes"
+
+
+@dataclass(frozen=True, eq=False)
 class RowsAfter:
-    """Some rows of a source before the interval as they are after it, with all inserted rows."""
+    """Some rows of a source before the interval as they are after it, with inserted rows.
+
+    Attributes:
+        before: The rows before the interval.
+        changes: The changes of the source; the deleted rows are left out.
+        inserted: The inserted rows that are added.
+    """
 
     before: "Rows"
     changes: "SourceChanges"
+    inserted: "Rows"
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,8 +150,8 @@ class Recomputation:
     """An operator's result over the affected rows before, deleted, and after, inserted."""
 
     operator: Relation
-    before: tuple[AffectedRows, ...]
-    after: tuple[AffectedRows, ...]
+    before: tuple["Rows", ...]
+    after: tuple["Rows", ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +166,7 @@ Changes: TypeAlias = (
     Derivative | SourceChanges | Linear | DeltaJoin | ChangedPairs | Sum | Recomputation | NetChanges
 )
 # Rows at one moment.
-Rows: TypeAlias = Snapshot | PartialSnapshot | RowsAfter | AffectedRows
+Rows: TypeAlias = Snapshot | PartialSnapshot | InsertedRows | RowsAfter | AffectedRows
 Plan: TypeAlias = Changes | Rows | Keys
 
 
@@ -167,12 +181,12 @@ def parts(plan: Plan) -> tuple[Plan, ...]:
             return (plan.left, plan.right, *plan.before, *plan.after)
         case Recomputation():
             return (*plan.before, *plan.after)
-        case NetChanges():
+        case NetChanges() | InsertedRows():
             return (plan.changes,)
         case AffectedRows():
             return (plan.rows, plan.among, *(() if plan.nulls_of is None else (plan.nulls_of,)))
         case RowsAfter():
-            return (plan.before, plan.changes)
+            return (plan.before, plan.changes, plan.inserted)
         case Keys():
             return plan.plans
     return ()

@@ -24,6 +24,7 @@ from dynamic_tables.maintenance.algebra import (
 )
 from dynamic_tables.maintenance.plans import (
     AffectedRows,
+    InsertedRows,
     Keys,
     Moment,
     PartialSnapshot,
@@ -146,15 +147,15 @@ def part_of(restriction: Restriction, parts: Sequence[tuple[int, Expression]]) -
 def rows_of_scan(relation: Scan, restrictions: Sequence[Restriction]) -> Ends:
     """Return the rows of a source, at both ends of the interval, that meet the restrictions.
 
-    Proof     The rows after the interval are those before it, without the deleted and with the inserted ones;
-              both keep the restrictions, so that a row that was not read before is not there after either.
+    Proof     The rows after the interval are those before it, without the deleted and with the inserted ones.
+              A row that is not deleted meets the restrictions after the interval if it met them before it.
     """
-    before, after = snapshots(relation)
     if not restrictions:
-        return before, after
-    (before, _) = meeting(restrictions, (before, after))
-    (after, _) = meeting(restrictions, (RowsAfter(before, SourceChanges(relation)), after))
-    return before, after
+        return snapshots(relation)
+    changes = SourceChanges(relation)
+    ends: Ends = Snapshot(relation, Moment.BEFORE), InsertedRows(changes)
+    before, inserted = meeting(restrictions, ends)
+    return before, RowsAfter(before, changes, inserted)
 
 
 def snapshots(relation: Relation) -> Ends:
@@ -207,13 +208,13 @@ class KeyPushdown:
     scan: Callable[[Scan, Sequence[Restriction]], Ends] = rows_of_scan
     partners: Callable[[Ends, tuple[Expression, ...], tuple[Expression, ...]], Restrictions] = partners_of
 
-    def affected_rows(self, plans: Sequence[AffectedRows]) -> list[AffectedRows]:
+    def affected_rows(self, plans: Sequence[AffectedRows]) -> list[Rows]:
         """Return plans of the same rows that read fewer of the scans below.
 
         Claim     The rows are the same.
-        Proof     (1) The plans' own test is repeated at the top, so that below it is enough to lose no row
-                      that passes, and to change none.
-                  (2) `rows_of` keeps, of each operator's result, all rows that pass, as they were.
+        Proof     (1) `rows_of` keeps, of each operator's result, all rows that pass, as they were, and no
+                      others.
+                  (2) A plan's own test of NULLs, which is stricter, is repeated at the top.
 
         Args:
             plans: The rows of snapshots of one relation with the same keys.
@@ -221,13 +222,11 @@ class KeyPushdown:
         first, whole = plans[0], [plan.rows for plan in plans if isinstance(plan.rows, Snapshot)]
         ends = self.rows_of(whole[0].relation, (Restriction(first.expressions, first.among),))
         rows_at = dict(zip(Moment, ends, strict=True))
-        restricted = []
-        for plan, snapshot in zip(plans, whole, strict=True):
-            rows = rows_at[snapshot.moment]
-            if isinstance(rows, AffectedRows) and rows.among is first.among:
-                rows = rows.rows  # the plan's own test
-            restricted.append(replace(plan, rows=rows))
-        return restricted
+        rows = [rows_at[snapshot.moment] for snapshot in whole]
+        return [
+            below if plan.nulls_of is None else replace(plan, rows=below)
+            for plan, below in zip(plans, rows, strict=True)
+        ]
 
     def rows_of(self, relation: Relation, restrictions: Sequence[Restriction]) -> Ends:
         """Return the rows of a relation, at both ends of the interval, that meet the restrictions.
