@@ -1,6 +1,5 @@
 """Row ids of keys: functions of Spark SQL give the same ones, and different keys give different ones."""
 
-from collections.abc import Iterator
 from datetime import date, datetime
 from decimal import Decimal
 from math import inf, nan
@@ -10,9 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dynamic_tables.on_spark.frames import frame_of
+from dynamic_tables.on_spark.keys import key_id as spark_key_id
+from dynamic_tables.on_spark.spark_backend import exact_settings
 from dynamic_tables.values.cells import key
 from dynamic_tables.values.changes import Cell
-from dynamic_tables.values.key_texts import HASH_DIGITS, PREFIX_LENGTH, READABLE_MAX, key_id, value_text
+from dynamic_tables.values.key_texts import key_id, value_text
 from dynamic_tables.values.types import (
     BINARY,
     BOOLEAN,
@@ -26,20 +28,6 @@ from dynamic_tables.values.types import (
     decimal,
 )
 
-# Types with the columns that Spark has for them, and the text of a cell that is not NULL.
-SPARK: dict[Type, tuple[str, str]] = {
-    BOOLEAN: ("BOOLEAN", "IF(c, 't', 'f')"),
-    INTEGER: ("DECIMAL(38,0)", "concat('n', CAST(c AS STRING), ';')"),
-    decimal(9): ("DECIMAL(38,9)", r"concat('n', regexp_replace(CAST(c AS STRING), r'\.?0+$', ''), ';')"),
-    FLOAT: (
-        "DOUBLE",
-        "concat('r', java_method('java.lang.Double', 'doubleToLongBits', IF(c = 0, 0.0D, c)), ';')",
-    ),
-    TEXT: ("STRING", "concat('s', length(c), ':', c)"),
-    BINARY: ("BINARY", "concat('b', octet_length(c), ':', lower(hex(c)))"),
-    DATE: ("DATE", "concat('d', unix_date(c), ';')"),
-    TIMESTAMP: ("TIMESTAMP_NTZ", "concat('m', unix_micros(CAST(c AS TIMESTAMP)), ';')"),
-}
 CELLS: dict[Type, list[Any]] = {
     BOOLEAN: [True, False, None],
     INTEGER: [0, -1, 7, 10**38 - 1, 1 - 10**38, 2**63, None],
@@ -47,6 +35,7 @@ CELLS: dict[Type, list[Any]] = {
     FLOAT: [0.0, -0.0, 1.0, -1.5, 0.1, 5e-324, 1.7976931348623157e308, inf, -inf, nan, None],
     TEXT: ["", "a", "é", "\U0001f600", "a:b;", "~", "zero\0", "a" * 47, "a" * 300, None],
     BINARY: [b"", b"\x00\xff", b"abc" * 40, None],
+    decimal(0): [Decimal("100"), Decimal("0"), None],
     DATE: [date(1, 1, 1), date(1582, 10, 10), date(1969, 12, 31), date(1970, 1, 1), date(9999, 12, 31)],
     TIMESTAMP: [
         datetime(1, 1, 1),
@@ -59,37 +48,20 @@ CELLS: dict[Type, list[Any]] = {
 }
 
 
-SETTINGS = {"spark.sql.session.timeZone": "UTC", "spark.sql.ansi.enabled": "true"}
-
-
-@pytest.fixture
-def session(spark: Any) -> Iterator[Any]:
-    """The session as ids need it: instants in UTC, and plain digits of decimals."""
-    old = {name: spark.conf.get(name) for name in SETTINGS}
-    for name, value in SETTINGS.items():
-        spark.conf.set(name, value)
-    yield spark
-    for name, value in old.items():
-        spark.conf.set(name, value)
-
-
-def spark_ids(session: Any, cells: list[Any], type_: Type) -> list[str]:
+def spark_ids(spark: Any, cells: list[Any], type_: Type) -> list[str]:
     """The ids of keys of one cell, by Spark's own functions."""
-    column, text = SPARK[type_]
-    if type_ == INTEGER:
-        cells = [None if cell is None else Decimal(cell) for cell in cells]
-    rows = session.createDataFrame(list(enumerate(cells)), f"n INT, c {column}")
-    texts = rows.selectExpr("n", f"IF(c IS NULL, '~', {text}) t")
-    hashed = f"concat('h:', substr(t, 1, {PREFIX_LENGTH}), substr(sha2(t, 256), 1, {HASH_DIGITS}))"
-    ids = texts.selectExpr("n", f"IF(length(t) <= {READABLE_MAX}, concat('g:', t), {hashed}) id")
-    return [row.id for row in ids.orderBy("n").collect()]
+    with exact_settings(spark):
+        frame = frame_of(spark, {str(place): (cell,) for place, cell in enumerate(cells)}, (type_,))
+        rows = frame.data.select("row_id", spark_key_id(["c0"], [type_]).alias("id")).collect()
+    ids = dict(rows)
+    return [ids[str(place)] for place in range(len(cells))]
 
 
-@pytest.mark.parametrize("type_", SPARK, ids=str)
-def test_spark_sql_gives_the_same_ids(session: Any, type_: Type) -> None:
-    """KEY-1. A backend on Spark may compute ids by its own functions."""
+@pytest.mark.parametrize("type_", CELLS, ids=str)
+def test_spark_sql_gives_the_same_ids(spark: Any, type_: Type) -> None:
+    """KEY-1. The backend on Spark computes ids by Spark's own functions."""
     cells = CELLS[type_]
-    assert spark_ids(session, cells, type_) == [key_id((cell,), (type_,)) for cell in cells]
+    assert spark_ids(spark, cells, type_) == [key_id((cell,), (type_,)) for cell in cells]
 
 
 NUMBERS = st.integers(-3, 3) | st.sampled_from([0.0, -0.0, 0.5, 1.0, nan, Decimal("0.5"), Decimal("1.00")])

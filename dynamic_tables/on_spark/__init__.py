@@ -1,0 +1,1 @@
+"""The backend that computes queries and their changes by Spark."""

@@ -1,0 +1,78 @@
+"""The backend that computes queries and their changes by Spark, over rows of any number."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from weakref import WeakKeyDictionary
+
+from pyspark.sql import SparkSession
+
+from dynamic_tables.maintenance.algebra import Relation, Scan, inputs
+from dynamic_tables.maintenance.differentiation import RULES, Rules, differentiate
+from dynamic_tables.maintenance.plans import Changes
+from dynamic_tables.maintenance.queries import Query
+from dynamic_tables.maintenance.restriction import KEY_PUSHDOWN, KeyPushdown
+from dynamic_tables.on_spark.changes import NODES, Nodes, PlanEvaluation, SparkSource
+from dynamic_tables.on_spark.frames import RowFrame
+from dynamic_tables.on_spark.operators import KERNELS, Kernels
+
+# Instants are those of the clock that they were written by, and what has no exact result fails.
+SETTINGS = {"spark.sql.session.timeZone": "UTC", "spark.sql.ansi.enabled": "true"}
+
+
+@contextmanager
+def exact_settings(spark: SparkSession) -> Iterator[None]:
+    """Give a session the settings that expressions and ids need, and its own ones back afterwards."""
+    old = {name: spark.conf.get(name) for name in SETTINGS}
+    for name, value in SETTINGS.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in old.items():
+            spark.conf.set(name, value)
+
+
+class SparkBackend:
+    """A backend over DataFrames; it keeps the plan of a query's changes for as long as the query lives.
+
+    Args:
+        spark: The session that computes.
+        rules, pushdown, kernels, nodes: The implementations of operators and plans; a mutant passes others.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        *,
+        rules: Rules = RULES,
+        pushdown: KeyPushdown = KEY_PUSHDOWN,
+        kernels: Kernels = KERNELS,
+        nodes: Nodes = NODES,
+    ) -> None:
+        self.spark = spark
+        self.rules = rules
+        self.pushdown = pushdown
+        self.kernels = kernels
+        self.nodes = nodes
+        self.plans: WeakKeyDictionary[Query, Changes] = WeakKeyDictionary()
+
+    def full(self, query: Query, sources: Mapping[str, RowFrame]) -> RowFrame:
+        """Return the query's result, by the rows of its sources."""
+        with exact_settings(self.spark):
+            return self.rows(query.relation, sources)
+
+    def rows(self, relation: Relation, sources: Mapping[str, RowFrame]) -> RowFrame:
+        """Return the rows of a relation."""
+        kernel = self.kernels[type(relation)](relation)
+        if isinstance(relation, Scan):
+            return kernel(sources[relation.source])
+        return kernel(*[self.rows(child, sources) for child in inputs(relation)])
+
+    def changes(self, query: Query, sources: Mapping[str, SparkSource]) -> RowFrame:
+        """Return the changes of the query's result over the interval of its sources."""
+        query.require_incremental()
+        plan = self.plans.get(query)
+        if plan is None:
+            plan = self.plans[query] = differentiate(query.relation, self.rules, self.pushdown)
+        with exact_settings(self.spark):
+            return PlanEvaluation(plan, sources, self.kernels, self.nodes).result()
