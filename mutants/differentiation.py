@@ -49,6 +49,7 @@ from dynamic_tables.maintenance.plans import (
     Rows,
     Snapshot,
     Sum,
+    WithChanged,
 )
 from dynamic_tables.maintenance.restriction import (
     PUSHERS,
@@ -166,6 +167,49 @@ def keys_of_left(plan: Recomputation) -> Changes:
     return replace(plan, before=restrict(plan.before), after=restrict(plan.after))
 
 
+def of_kept_side(change: Callable[[WithChanged], Rows]) -> Callable[[tuple[Rows, ...]], tuple[Rows, ...]]:
+    """Change the rows of the side that a left or right join keeps."""
+    return lambda rows: tuple(change(part) if isinstance(part, WithChanged) else part for part in rows)
+
+
+def at_both_moments(
+    plan: Recomputation, change: Callable[[tuple[Rows, ...]], tuple[Rows, ...]]
+) -> Recomputation:
+    """Change the rows before and those after."""
+    return replace(plan, before=change(plan.before), after=change(plan.after))
+
+
+def kept_changes_dropped(plan: Recomputation) -> Changes:
+    """Take the rows of the kept side that have the key of a change of the other, and not its own changes."""
+    return at_both_moments(plan, of_kept_side(lambda part: part.rows))
+
+
+def kept_changes_alone(plan: Recomputation) -> Changes:
+    """Take of the kept side the rows that changed themselves, and no others."""
+
+    def change(part: WithChanged) -> Rows:
+        empty = Keys((), ())
+        return replace(part, rows=replace(with_test(part.rows), among=empty))
+
+    return at_both_moments(plan, of_kept_side(change))
+
+
+def partners_of_kept_changes(plan: Recomputation) -> Changes:
+    """Take of the other side the rows with the key of a change of the kept side, and no others."""
+    kept = next((place for place, part in enumerate(plan.before) if isinstance(part, WithChanged)), None)
+    if kept is None:
+        return plan
+
+    def change(rows: tuple[Rows, ...]) -> tuple[Rows, ...]:
+        other = with_test(rows[1 - kept])
+        among = Keys(other.among.plans[kept : kept + 1], other.among.expressions[kept : kept + 1])
+        pair = [rows[kept], rows[kept]]
+        pair[1 - kept] = replace(other, among=among)
+        return tuple(pair)
+
+    return at_both_moments(plan, change)
+
+
 def linear(relation: Distinct | Group) -> Changes:
     """Apply the operator to the changed rows alone."""
     return Linear(relation, (Derivative(relation.child),))
@@ -267,8 +311,21 @@ MUTANTS: Mapping[str, BagBackend] = {
     "join that forgets one side's changes (11)": with_rule(Join, of_inner(left_changes_alone)),
     "join whose deletions are of pairs as they are": with_rule(Join, of_inner(deletions_after)),
     "outer join whose unmatched rows are forgotten (4)": with_rule(Join, inner_join),
-    "outer join with the left side's keys alone (4)": with_rule(Join, with_recomputation(join, keys_of_left)),
-    "outer join whose NULL keys are forgotten (5)": with_rule(Join, with_recomputation(join, nulls_dropped)),
+    "outer join with the left side's keys alone (4)": with_rule(
+        Join, with_recomputation(of_outer(outer_join), keys_of_left)
+    ),
+    "outer join whose NULL keys are forgotten (5)": with_rule(
+        Join, with_recomputation(of_outer(outer_join), nulls_dropped)
+    ),
+    "left join that forgets the changes of its kept side": with_rule(
+        Join, with_recomputation(join, kept_changes_dropped)
+    ),
+    "left join that forgets the changes of its other side": with_rule(
+        Join, with_recomputation(join, kept_changes_alone)
+    ),
+    "left join with partners of the kept side's changes alone": with_rule(
+        Join, with_recomputation(join, partners_of_kept_changes)
+    ),
     "outer join without its deletions": with_rule(Join, with_recomputation(join, without_before)),
     "group whose NULL key is dropped (2)": with_rule(Group, with_recomputation(group_rule, nulls_dropped)),
     "group without its deletions": with_rule(Group, with_recomputation(group_rule, without_before)),

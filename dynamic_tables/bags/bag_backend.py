@@ -6,7 +6,8 @@ from functools import cached_property
 from weakref import WeakKeyDictionary
 
 from dynamic_tables.bags.backends import Source
-from dynamic_tables.bags.changes import Interval, NetFunction, RowChanges, compile_changes, net
+from dynamic_tables.bags.changes import NetFunction, RowChanges, compile_changes, net
+from dynamic_tables.bags.intervals import Interval
 from dynamic_tables.bags.operators import KERNELS, Kernels, Pairs, compile_relation, contents_by_id
 from dynamic_tables.maintenance.algebra import Relation
 from dynamic_tables.maintenance.differentiation import RULES, Rules, differentiate
@@ -68,8 +69,12 @@ class BagBackend:
 
     def changes(self, query: Query, sources: Mapping[str, Source]) -> Delta:
         """Return the changes of the query's result over the interval, deletions first."""
+        return self.changes_over(query, Interval(sources))
+
+    def changes_over(self, query: Query, interval: Interval) -> Delta:
+        """Return the changes of the query's result over an interval, which reads the sources."""
         query.require_incremental()
-        deleted, inserted = self.compile_query(query).changes(Interval(sources))
+        deleted, inserted = self.compile_query(query).changes(interval)
         return (
             *(Change(Action.DELETE, row_id, row) for row_id, row in deleted),
             *(Change(Action.INSERT, row_id, row) for row_id, row in inserted),

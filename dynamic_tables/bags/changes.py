@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, TypeAlias
 
-from dynamic_tables.bags.backends import Source
+from dynamic_tables.bags.intervals import Interval, WantedKeys
 from dynamic_tables.bags.operators import KERNELS, Kernels, Pair, Pairs, inner_matcher, key_function, pair_id
 from dynamic_tables.maintenance.algebra import Relation, Scan, inputs
 from dynamic_tables.maintenance.plans import (
@@ -25,24 +25,15 @@ from dynamic_tables.maintenance.plans import (
     Snapshot,
     SourceChanges,
     Sum,
+    WithChanged,
 )
 from dynamic_tables.values.cells import row_exact_key
 from dynamic_tables.values.changes import Action, Row, RowId
-from dynamic_tables.values.expressions import remap_columns
+from dynamic_tables.values.expressions import Expression, remap_columns
 from dynamic_tables.values.types import Type
 
 # The deleted rows and the inserted rows.
 RowChanges: TypeAlias = tuple[Pairs, Pairs]
-
-
-class Interval:
-    """The sources of one refresh, and the results of the plan's nodes computed so far."""
-
-    __slots__ = ("memo", "sources")
-
-    def __init__(self, sources: Mapping[str, Source]) -> None:
-        self.sources = sources
-        self.memo: dict[int, Any] = {}
 
 
 Run: TypeAlias = Callable[[Interval], Any]
@@ -119,31 +110,19 @@ def compile_snapshot(compiler: Compiler, plan: Snapshot) -> Run:
     """Compile a relation at a moment; the snapshots of its inputs are shared with other nodes."""
     kernel, relation = compiler.kernel(plan.relation), plan.relation
     if isinstance(relation, Scan):
-        rows = source_rows(relation.source, plan.moment)
-        return lambda interval: kernel(rows(interval))
+        return lambda interval: kernel(interval.rows(relation, plan.moment))
     below = [compiler.snapshot(child, plan.moment) for child in inputs(relation)]
     return lambda interval: kernel(*[compute(interval) for compute in below])
 
 
-def source_rows(source: str, moment: Moment) -> Run:
-    """Return a function that gives all rows of a source at a moment."""
-    before = moment is Moment.BEFORE
-
-    def run(interval: Interval) -> Pairs:
-        table = interval.sources[source]
-        return (table.before if before else table.after).items()
-
-    return run
-
-
 def compile_source_changes(compiler: Compiler, plan: SourceChanges) -> Run:
     """Compile the changes of a source."""
-    kernel, source = compiler.kernel(plan.scan), plan.scan.source
+    kernel, scan = compiler.kernel(plan.scan), plan.scan
 
     def run(interval: Interval) -> RowChanges:
         deleted: list[Pair] = []
         inserted: list[Pair] = []
-        for change in interval.sources[source].changes:
+        for change in interval.changes(scan):
             (deleted if change.action is Action.DELETE else inserted).append((change.row_id, change.row))
         return kernel(deleted), kernel(inserted)
 
@@ -269,6 +248,19 @@ def compile_inserted_rows(compiler: Compiler, plan: InsertedRows) -> Run:
     return lambda interval: changes(interval)[1]
 
 
+def compile_with_changed(compiler: Compiler, plan: WithChanged) -> Run:
+    """Compile rows at one moment together with the changed rows of that moment."""
+    rows, changes = compiler.changes(plan.rows), compiler.changes(plan.changes)
+    end = 0 if plan.moment is Moment.BEFORE else 1
+
+    def run(interval: Interval) -> Pairs:
+        changed = changes(interval)[end]
+        taken = {row_id for row_id, _ in changed}
+        return [*(pair for pair in rows(interval) if pair[0] not in taken), *changed]
+
+    return run
+
+
 def compile_keys(compiler: Compiler, plan: Keys) -> Run:
     """Compile the set of keys of rows, or of all deleted and inserted rows."""
     below = [
@@ -289,42 +281,48 @@ def compile_keys(compiler: Compiler, plan: Keys) -> Run:
 
 def compile_affected_rows(compiler: Compiler, plan: AffectedRows) -> Run:
     """Compile the rows whose key changed; if no key did, nothing is read."""
-    rows, key, finish = compile_keyed_rows(compiler, plan)
+    read, expressions, finish = compile_reading(compiler, plan)
+    key, key_of_change = key_function(expressions), key_function(plan.expressions)
     among = compiler.changes(plan.among)
     changes = None if plan.nulls_of is None else compiler.changes(plan.nulls_of)
 
     def run(interval: Interval) -> Pairs:
-        keys = among(interval)
-        itself: set[RowId] = set()
+        keys, itself = among(interval), frozenset[RowId]()
         if changes is not None:
-            itself = {row_id for pairs in changes(interval) for row_id, _ in pairs}
             keys = frozenset(value for value in keys if None not in value)
-        if itself:
-            affected = [
-                pair
-                for pair in rows(interval)
-                if (value := key(pair[1])) in keys or (None in value and pair[0] in itself)
-            ]
-        else:
-            affected = [pair for pair in rows(interval) if key(pair[1]) in keys] if keys else []
+            both = changes(interval)
+            itself = frozenset(
+                row_id for pairs in both for row_id, row in pairs if None in key_of_change(row)
+            )
+        if not keys and not itself:
+            return finish([])
+        rows = read(interval, WantedKeys(expressions, keys, itself))
+        if not itself:
+            return finish([pair for pair in rows if key(pair[1]) in keys])
+        affected = [
+            pair for pair in rows if (value := key(pair[1])) in keys or (None in value and pair[0] in itself)
+        ]
         return finish(affected)
 
     return run
 
 
-def compile_keyed_rows(
+def compile_reading(
     compiler: Compiler, plan: AffectedRows
-) -> tuple[Run, Callable[[Row], Any], Callable[[Pairs], Pairs]]:
-    """Return functions that give rows, the key of a row, and the columns of those that are kept.
+) -> tuple[Callable[[Interval, WantedKeys], Pairs], tuple[Expression, ...], Callable[[Pairs], Pairs]]:
+    """Return functions that give rows and the columns of those that are kept, and the key of a row.
 
     Of a scan, the rows are those of the source, so that columns are picked from few of them.
     """
     rows = plan.rows
-    if not (isinstance(rows, Snapshot) and isinstance(rows.relation, Scan) and rows.relation.positions):
-        return compiler.changes(rows), key_function(plan.expressions), lambda pairs: pairs
-    places = dict(enumerate(rows.relation.positions))
-    key = key_function([remap_columns(expression, places) for expression in plan.expressions])
-    return source_rows(rows.relation.source, rows.moment), key, compiler.kernel(rows.relation)
+    if not isinstance(rows, Snapshot) or not isinstance(rows.relation, Scan):
+        compute = compiler.changes(rows)
+        return lambda interval, wanted: compute(interval), plan.expressions, lambda pairs: pairs
+    scan, moment, expressions = rows.relation, rows.moment, plan.expressions
+    if scan.positions is not None:
+        places = dict(enumerate(scan.positions))
+        expressions = tuple(remap_columns(expression, places) for expression in expressions)
+    return lambda interval, wanted: interval.rows(scan, moment, wanted), expressions, compiler.kernel(scan)
 
 
 def compile_net_changes(compiler: Compiler, plan: NetChanges) -> Run:
@@ -339,6 +337,7 @@ NODES: Mapping[type[Plan], Callable[[Compiler, Any], Run]] = {
     PartialSnapshot: compile_partial_snapshot,
     InsertedRows: compile_inserted_rows,
     RowsAfter: compile_rows_after,
+    WithChanged: compile_with_changed,
     SourceChanges: compile_source_changes,
     Linear: compile_linear,
     DeltaJoin: compile_delta_join,

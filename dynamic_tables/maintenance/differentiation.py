@@ -43,6 +43,7 @@ from dynamic_tables.maintenance.plans import (
     Snapshot,
     SourceChanges,
     Sum,
+    WithChanged,
     derivatives,
     parts,
 )
@@ -71,7 +72,9 @@ def linear(relation: Filter | Project | UnionAll | Explode) -> Changes:
 
 def join(relation: Join) -> Changes:
     """Apply the rule for the kind of join."""
-    return inner_join(relation) if relation.kind is JoinKind.INNER else outer_join(relation)
+    if relation.kind is JoinKind.INNER:
+        return inner_join(relation)
+    return outer_join(relation) if relation.kind is JoinKind.FULL else one_sided_join(relation)
 
 
 def inner_join(relation: Join) -> Changes:
@@ -120,7 +123,7 @@ def textbook_inner_join(relation: Join) -> Changes:
 
 
 def outer_join(relation: Join) -> Changes:
-    """Recompute the join of the rows with a changed key, before and after.
+    """Recompute an outer join of the rows with a changed key, before and after.
 
     Each side is read once at each moment, however many outer joins are nested (trap 8).
 
@@ -136,6 +139,36 @@ def outer_join(relation: Join) -> Changes:
             AffectedRows(Snapshot(relation.left, moment), relation.left_keys, keys, left),
             AffectedRows(Snapshot(relation.right, moment), relation.right_keys, keys, right),
         )
+
+    return Recomputation(relation, at(Moment.BEFORE), at(Moment.AFTER))
+
+
+def one_sided_join(relation: Join) -> Changes:
+    """Recompute the join of the changed rows of the kept side, and of its rows with a key that changed.
+
+    Proof     (1) What a row of the kept side gives depends on that row and on the rows of the other side with
+                  its key: on nothing else of its own side, unlike in a full join.
+              (2) So it matters only if it changed itself, or if a row of the other side with its key did; of
+                  the other side, only rows with the keys of these matter.
+              (3) A row whose key has a NULL has no partner: only its own change matters (traps 5, 7), and
+                  rows of the other side with such a key never matter.
+    """
+    left, right = net_changes(relation.left), net_changes(relation.right)
+    both = Keys((left, right), (relation.left_keys, relation.right_keys))
+    keeps_left = relation.kind is JoinKind.LEFT
+    of_left = Keys((left,), (relation.left_keys,))
+    of_right = Keys((right,), (relation.right_keys,))
+
+    def at(moment: Moment) -> tuple[Rows, ...]:
+        left_rows = Restriction(relation.left_keys, of_right if keeps_left else both, nulls_match=False)
+        right_rows = Restriction(relation.right_keys, both if keeps_left else of_left, nulls_match=False)
+        sides: list[Rows] = [
+            left_rows.of_rows(Snapshot(relation.left, moment)),
+            right_rows.of_rows(Snapshot(relation.right, moment)),
+        ]
+        kept = 0 if keeps_left else 1
+        sides[kept] = WithChanged(sides[kept], left if keeps_left else right, moment)
+        return tuple(sides)
 
     return Recomputation(relation, at(Moment.BEFORE), at(Moment.AFTER))
 
@@ -253,6 +286,8 @@ class Rewriting:
                 return replace(plan, before=rows[:count], after=rows[count:])
             case NetChanges():
                 return replace(plan, changes=below[0])
+            case WithChanged():
+                return replace(plan, rows=below[0], changes=below[1])
             case AffectedRows():
                 nulls_of = below[2] if len(below) == 3 else None
                 return replace(plan, rows=below[0], among=below[1], nulls_of=nulls_of)
@@ -263,7 +298,8 @@ class Rewriting:
     def restrict(self, plans: Sequence[Any]) -> tuple[Any, ...]:
         """Look for the keys of rows below the operators that they come from, for one relation at once."""
         alike: dict[Hashable, list[AffectedRows]] = {}
-        for plan in plans:
+        tests = [plan.rows if isinstance(plan, WithChanged) else plan for plan in plans]
+        for plan in tests:
             if isinstance(plan, AffectedRows):
                 relation = plan.rows.relation if isinstance(plan.rows, Snapshot) else None
                 alike.setdefault((id(relation), plan.expressions, id(plan.among)), []).append(plan)
@@ -272,4 +308,8 @@ class Rewriting:
             for rows in alike.values()
             for plan, restricted in zip(rows, self.pushdown.affected_rows(rows), strict=True)
         }
-        return tuple(restricted.get(id(plan), plan) for plan in plans)
+        rows = [restricted.get(id(plan), plan) for plan in tests]
+        return tuple(
+            replace(plan, rows=below) if isinstance(plan, WithChanged) else below
+            for plan, below in zip(plans, rows, strict=True)
+        )

@@ -91,6 +91,15 @@ class AffectedRows:
 
 
 @dataclass(frozen=True, eq=False)
+class WithChanged:
+    """Rows at one moment with all changed rows of that moment: the deleted ones, or the inserted ones."""
+
+    rows: "Rows"
+    changes: "Changes"
+    moment: Moment
+
+
+@dataclass(frozen=True, eq=False)
 class Derivative:
     """The changes of a relation that are not yet rewritten."""
 
@@ -166,7 +175,7 @@ Changes: TypeAlias = (
     Derivative | SourceChanges | Linear | DeltaJoin | ChangedPairs | Sum | Recomputation | NetChanges
 )
 # Rows at one moment.
-Rows: TypeAlias = Snapshot | PartialSnapshot | InsertedRows | RowsAfter | AffectedRows
+Rows: TypeAlias = Snapshot | PartialSnapshot | InsertedRows | RowsAfter | AffectedRows | WithChanged
 Plan: TypeAlias = Changes | Rows | Keys
 
 
@@ -185,6 +194,8 @@ def parts(plan: Plan) -> tuple[Plan, ...]:
             return (plan.changes,)
         case AffectedRows():
             return (plan.rows, plan.among, *(() if plan.nulls_of is None else (plan.nulls_of,)))
+        case WithChanged():
+            return (plan.rows, plan.changes)
         case RowsAfter():
             return (plan.before, plan.changes, plan.inserted)
         case Keys():

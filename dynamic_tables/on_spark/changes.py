@@ -27,6 +27,7 @@ from dynamic_tables.maintenance.plans import (
     Snapshot,
     SourceChanges,
     Sum,
+    WithChanged,
     parts,
 )
 from dynamic_tables.maintenance.plans import nodes as all_nodes
@@ -128,6 +129,9 @@ class PlanEvaluation:
                 return result
             case AffectedRows(), AffectedRows():
                 return rows_among(self, after, self.both_ends(before.rows, after.rows))
+            case WithChanged(), WithChanged():
+                changes: RowFrame = self.value(after.changes)
+                return union_of([self.both_ends(before.rows, after.rows).without(changes), changes])
         return union_of([self.value(before).with_end(True), self.value(after).with_end(False)])
 
     def snapshots(self, relation: Relation) -> RowFrame:
@@ -181,6 +185,12 @@ def rows_after(evaluation: PlanEvaluation, plan: RowsAfter) -> RowFrame:
     """Return some rows of a source as they are after the interval."""
     before, changes = evaluation.value(plan.before), evaluation.value(plan.changes)
     return union_of([before.without(changes.at(True)), evaluation.value(plan.inserted)])
+
+
+def with_changed(evaluation: PlanEvaluation, plan: WithChanged) -> RowFrame:
+    """Return rows at one moment together with the changed rows of that moment."""
+    changed = evaluation.value(plan.changes).at(plan.moment is Moment.BEFORE)
+    return union_of([evaluation.value(plan.rows).without(changed), changed])
 
 
 def changes_together(evaluation: PlanEvaluation, plan: Sum) -> RowFrame:
@@ -247,11 +257,15 @@ def rows_among(evaluation: PlanEvaluation, plan: AffectedRows, rows: RowFrame) -
 
 
 def without_unchanged(evaluation: PlanEvaluation, plan: NetChanges) -> RowFrame:
+    """Return net changes."""
+    return remove_unchanged(evaluation.value(plan.changes))
+
+
+def remove_unchanged(changes: RowFrame) -> RowFrame:
     """Return changes without rows that are deleted and inserted unchanged under the same id.
 
     Doubles are compared as text, by which 0.0 differs from -0.0; as keys of a group they would be equal.
     """
-    changes: RowFrame = evaluation.value(plan.changes)
     doubles = [cell_name(place) for place, type_ in enumerate(changes.types) if type_.kind is Kind.FLOAT]
     texts = [F.col(name).cast("string").alias(f"{name}_text") for name in doubles]
     keys = [name for name in changes.columns if name != DELETED and name not in doubles]
@@ -267,6 +281,7 @@ NODES: Nodes = {
     PartialSnapshot: of_operator,
     InsertedRows: inserted_rows,
     RowsAfter: rows_after,
+    WithChanged: with_changed,
     SourceChanges: source_changes,
     Linear: of_operator,
     ChangedPairs: changed_pairs,

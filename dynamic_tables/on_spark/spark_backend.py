@@ -6,17 +6,25 @@ from weakref import WeakKeyDictionary
 
 from pyspark.sql import SparkSession
 
+from dynamic_tables.bags.bag_backend import BagBackend
 from dynamic_tables.maintenance.algebra import Relation, Scan, inputs
 from dynamic_tables.maintenance.differentiation import RULES, Rules, differentiate
 from dynamic_tables.maintenance.plans import Changes
 from dynamic_tables.maintenance.queries import Query
 from dynamic_tables.maintenance.restriction import KEY_PUSHDOWN, KeyPushdown
 from dynamic_tables.on_spark.changes import NODES, Nodes, PlanEvaluation, SparkSource
+from dynamic_tables.on_spark.few_changes import ROWS_MAX, FewRowsInterval, KeyedSource, TooManyRows
 from dynamic_tables.on_spark.frames import RowFrame
 from dynamic_tables.on_spark.operators import KERNELS, Kernels
+from dynamic_tables.values.changes import Delta
 
-# Instants are those of the clock that they were written by, and what has no exact result fails.
-SETTINGS = {"spark.sql.session.timeZone": "UTC", "spark.sql.ansi.enabled": "true"}
+# Instants are those of the clock that they were written by, what has no exact result fails, and a limited
+# number of rows is read in one job.
+SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.limit.initialNumPartitions": "100000",
+}
 
 
 @contextmanager
@@ -54,6 +62,7 @@ class SparkBackend:
         self.pushdown = pushdown
         self.kernels = kernels
         self.nodes = nodes
+        self.bag = BagBackend(rules=rules, pushdown=pushdown)
         self.plans: WeakKeyDictionary[Query, Changes] = WeakKeyDictionary()
 
     def full(self, query: Query, sources: Mapping[str, RowFrame]) -> RowFrame:
@@ -67,6 +76,23 @@ class SparkBackend:
         if isinstance(relation, Scan):
             return kernel(sources[relation.source])
         return kernel(*[self.rows(child, sources) for child in inputs(relation)])
+
+    def few_changes(
+        self, query: Query, sources: Mapping[str, KeyedSource], rows_max: int = ROWS_MAX
+    ) -> Delta | None:
+        """Return the changes over the interval if they depend on few rows of each source; else None.
+
+        Args:
+            query: The query.
+            sources: By identity, each over the interval.
+            rows_max: The most rows of changes of a source, and of rows that are read of it at a moment.
+        """
+        query.require_incremental()
+        with exact_settings(self.spark):
+            try:
+                return self.bag.changes_over(query, FewRowsInterval(sources, rows_max))
+            except TooManyRows:
+                return None
 
     def changes(self, query: Query, sources: Mapping[str, SparkSource]) -> RowFrame:
         """Return the changes of the query's result over the interval of its sources."""

@@ -9,7 +9,7 @@ import pytest
 from maintaining import TABLES, deltas, evaluated, maintained, query, whole
 
 from dynamic_tables.bags.bag_backend import BagBackend
-from dynamic_tables.bags.changes import Interval
+from dynamic_tables.bags.intervals import Interval
 from dynamic_tables.maintenance.algebra import Group
 from dynamic_tables.maintenance.differentiation import RULES, differentiate
 from dynamic_tables.maintenance.plans import Moment, derivatives, scan_reads

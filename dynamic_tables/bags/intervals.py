@@ -1,0 +1,49 @@
+"""The reading of sources over one interval: whole, or the rows of certain keys."""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dynamic_tables.bags.backends import Source
+from dynamic_tables.bags.operators import Pairs
+from dynamic_tables.maintenance.algebra import Scan
+from dynamic_tables.maintenance.plans import Moment
+from dynamic_tables.values.changes import Delta, RowId
+from dynamic_tables.values.expressions import Expression
+
+
+@dataclass(frozen=True, slots=True)
+class WantedKeys:
+    """A test that rows of a source will be put to: others need not be read.
+
+    Attributes:
+        expressions: The key of a row, over the columns of the source.
+        keys: The keys that pass; in those of numbers, cells are equal as numbers are.
+        row_ids: The ids of rows that may pass although a part of their key is NULL.
+    """
+
+    expressions: tuple[Expression, ...]
+    keys: frozenset[tuple[Hashable, ...]]
+    row_ids: frozenset[RowId]
+
+
+class Interval:
+    """The sources of one refresh, and the results of the plan's nodes computed so far."""
+
+    __slots__ = ("memo", "sources")
+
+    def __init__(self, sources: Mapping[str, Source]) -> None:
+        self.sources = sources
+        self.memo: dict[int, Any] = {}
+
+    def rows(self, scan: Scan, moment: Moment, wanted: WantedKeys | None = None) -> Pairs:
+        """Return the rows of a source at a moment, as it stores them.
+
+        Rows that fail the test of `wanted` may be left out, and cells that `scan` does not read be NULL.
+        """
+        table = self.sources[scan.source]
+        return (table.before if moment is Moment.BEFORE else table.after).items()
+
+    def changes(self, scan: Scan) -> Delta:
+        """Return the net changes of a source, as it stores them."""
+        return self.sources[scan.source].changes

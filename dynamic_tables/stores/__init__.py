@@ -1,0 +1,1 @@
+"""Stores that keep the versions of tables: contents and frontier of each are committed at once."""

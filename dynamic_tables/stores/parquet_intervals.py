@@ -1,0 +1,198 @@
+"""The reading of a table in Parquet files over one interval: few rows in Python, any number by Spark."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+import pruning
+from dynamic_tables.bags.intervals import WantedKeys
+from dynamic_tables.bags.operators import Pair, Pairs
+from dynamic_tables.maintenance.plans import Moment
+from dynamic_tables.on_spark import frames
+from dynamic_tables.on_spark.changes import remove_unchanged
+from dynamic_tables.on_spark.few_changes import check_count
+from dynamic_tables.on_spark.frames import RowFrame, cell_name, union_of
+from dynamic_tables.on_spark.key_conditions import key_condition
+from dynamic_tables.on_spark.physical_types import row_from_spark, spark_type
+from dynamic_tables.storage.netting import difference
+from dynamic_tables.stores.arrow_rows import LONG, ROW_ID, VERSION, types_of, wanted_rows
+from dynamic_tables.stores.manifests import DataFile, Manifest
+from dynamic_tables.stores.parquet_table import ParquetTable
+from dynamic_tables.values.changes import Delta, RowId
+from dynamic_tables.values.types import Type
+
+# The most rows of row groups that are searched in Python for wanted ones.
+SEARCHED_MAX = 5_000_000
+
+
+class VersionRows:
+    """The rows of one version of a table."""
+
+    def __init__(self, table: ParquetTable, manifest: Manifest) -> None:
+        self.table = table
+        self.manifest = manifest
+
+    @property
+    def types(self) -> list[Type]:
+        """The types of the columns."""
+        return types_of(self.manifest.columns)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return [column.field.name for column in self.manifest.columns]
+
+    @cached_property
+    def deletions(self) -> dict[RowId, int]:
+        """The last version in which each id was deleted."""
+        return self.table.deletions(self.manifest)
+
+    def few_rows(self, places: Sequence[int], wanted: WantedKeys | None, rows_max: int) -> Pairs:
+        """Return the cells at some positions, of all rows or at least of the wanted ones.
+
+        Raises:
+            TooManyRows: There are more than `rows_max`, or too many to be searched.
+        """
+        columns = [ROW_ID, VERSION, *(self.names[place] for place in places)]
+        if wanted is None:
+            check_count(sum(file.rows for file in self.manifest.data), rows_max)
+        convert = row_from_spark([self.types[place] for place in places])
+        pairs: list[Pair] = []
+        for path, groups in self.groups_with(wanted):
+            rows = pq.ParquetFile(path).read_row_groups(groups, columns=columns)
+            if wanted is not None:
+                rows = wanted_rows(rows, wanted, self.manifest.columns)
+            check_count(len(pairs) + len(rows), rows_max)
+            row_ids, versions, *cells = (rows[name].to_pylist() for name in columns)
+            for row_id, version, row in zip(row_ids, versions, zip(*cells, strict=True), strict=True):
+                if self.deletions.get(row_id, -1) <= version:
+                    pairs.append((row_id, convert(row)))
+        return pairs
+
+    def groups_with(self, wanted: WantedKeys | None) -> list[tuple[str, list[int]]]:
+        """Return the files, each with its row groups, that may have wanted rows.
+
+        Raises:
+            TooManyRows: They have too many rows to be searched.
+        """
+        if not self.manifest.data:
+            return []
+        blocks = self.table.blocks(self.manifest.data)
+        condition = None
+        if wanted is not None:
+            longs = [place for place, column in enumerate(self.manifest.columns) if column.stored == LONG]
+            condition = key_condition(wanted, self.names, longs, ROW_ID)
+        if condition is not None:
+            verdicts = pruning.classify(condition, blocks)
+            blocks = blocks.filter(pc.not_equal(verdicts, 0))
+        check_count(pc.sum(blocks["row_count"]).as_py() or 0, SEARCHED_MAX)
+        groups: dict[str, list[int]] = {}
+        for path, group in zip(blocks["file"].to_pylist(), blocks["row_group"].to_pylist(), strict=True):
+            groups.setdefault(path, []).append(group)
+        return list(groups.items())
+
+    def frame(self, spark: SparkSession) -> RowFrame:
+        """Return the rows as a frame."""
+        data, deletions = (self.read(spark, files) for files in (self.manifest.data, self.manifest.deletions))
+        if self.manifest.deletions:
+            gone = deletions.select(F.col(ROW_ID).alias("gone_id"), F.col(VERSION).alias("gone_version"))
+            is_gone = (F.col("gone_id") == F.col(ROW_ID)) & (F.col("gone_version") > F.col(VERSION))
+            data = data.join(gone, is_gone, "left_anti")
+        return self.as_frame(data)
+
+    def read(self, spark: SparkSession, files: Sequence[DataFile]) -> DataFrame:
+        """Return the rows of files as they are stored."""
+        schema = StructType(
+            [StructField(ROW_ID, StringType()), StructField(VERSION, LongType())]
+            + [
+                StructField(
+                    column.field.name, LongType() if column.stored == LONG else spark_type(column.field.type)
+                )
+                for column in self.manifest.columns
+            ]
+        )
+        if not files:
+            return spark.createDataFrame([], schema)
+        return spark.read.schema(schema).parquet(*[str(self.table.path(file)) for file in files])
+
+    def as_frame(self, data: DataFrame) -> RowFrame:
+        """Return stored rows as a frame."""
+        cells = [F.col(f"`{name}`").alias(cell_name(place)) for place, name in enumerate(self.names)]
+        return RowFrame(data.select(F.col(ROW_ID).alias(frames.ROW_ID), *cells), tuple(self.types))
+
+
+@dataclass(frozen=True)
+class ParquetInterval:
+    """One table over one interval.
+
+    Attributes:
+        spark: The session that reads what is too much for Python.
+        old, new: The versions at the ends of the interval.
+    """
+
+    spark: SparkSession
+    table: ParquetTable
+    old: Manifest
+    new: Manifest
+
+    @property
+    def width(self) -> int:
+        """The number of cells of a row."""
+        return len(self.new.columns)
+
+    @cached_property
+    def snapshots(self) -> tuple[VersionRows, VersionRows]:
+        """The rows at the ends of the interval."""
+        return VersionRows(self.table, self.old), VersionRows(self.table, self.new)
+
+    @cached_property
+    def before(self) -> RowFrame:
+        """The rows at the start of the interval."""
+        return self.snapshots[0].frame(self.spark)
+
+    @cached_property
+    def after(self) -> RowFrame:
+        """The rows at the end of the interval."""
+        return self.snapshots[1].frame(self.spark)
+
+    def few_rows(
+        self, moment: Moment, places: Sequence[int], wanted: WantedKeys | None, rows_max: int
+    ) -> Pairs:
+        """Return the cells at some positions of all rows at a moment, or at least of the wanted ones."""
+        return self.snapshots[0 if moment is Moment.BEFORE else 1].few_rows(places, wanted, rows_max)
+
+    def few_changes(self, rows_max: int) -> Delta:
+        """Return the net changes: those that the versions recorded, else the difference of the contents."""
+        if not self.was_overwritten:
+            check_count(self.new.changed_count - self.old.changed_count, rows_max)
+            changes = self.table.changes(self.old.number, self.new.number)
+            assert changes is not None
+            return changes
+        places = range(self.width)
+        old, new = (dict(snapshot.few_rows(places, None, rows_max)) for snapshot in self.snapshots)
+        return difference(old, new)
+
+    @cached_property
+    def was_overwritten(self) -> bool:
+        """True if a version in the interval was overwritten."""
+        between = self.table.versions_between(self.old.number, self.new.number)
+        return any(manifest.overwritten for manifest in between)
+
+    @cached_property
+    def changes(self) -> RowFrame:
+        """The net changes: of the rows whose ids changed, or of all rows where a version was overwritten."""
+        before, after = self.before, self.after
+        if not self.was_overwritten:
+            between = self.table.versions_between(self.old.number, self.new.number)
+            files = [file for manifest in between for file in (*manifest.inserted, *manifest.deleted)]
+            ids = self.snapshots[1].read(self.spark, files).select(F.col(ROW_ID).alias(frames.ROW_ID))
+            before, after = (
+                rows.with_data(rows.data.join(ids, frames.ROW_ID, "left_semi")) for rows in (before, after)
+            )
+        return remove_unchanged(union_of([before.with_end(True), after.with_end(False)]))

@@ -1,0 +1,273 @@
+"""A table in Parquet files with a manifest for each version: a store that needs no catalog.
+
+Changed rows are written beside the older ones (merge on read): inserted rows to one file, deleted rows to
+another, so that a commit costs what changed, and the changes of a version are read from these files alone.
+"""
+
+import os
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+import pruning
+from dynamic_tables.bags.operators import Pairs
+from dynamic_tables.storage.clock import Timestamp
+from dynamic_tables.storage.netting import net
+from dynamic_tables.storage.versions import NoVersion, Purged
+from dynamic_tables.stores.arrow_rows import HIDDEN, table_of, types_of, versioned_rows
+from dynamic_tables.stores.manifests import DataFile, Manifest, ManifestLog, StoredField, VersionExists
+from dynamic_tables.values.changes import Action, Change, Contents, Delta, RowId
+from pruning.errors import InputError
+
+VERSIONS, DATA = "versions", "data"
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """Files that are written but belong to no version yet.
+
+    Attributes:
+        version: The version that they are written for.
+        inserted, deleted: The files of inserted and of deleted rows.
+        overwrites: True if the inserted rows are all rows of the version.
+    """
+
+    version: int
+    inserted: tuple[DataFile, ...] = ()
+    deleted: tuple[DataFile, ...] = ()
+    overwrites: bool = False
+
+    @property
+    def changed_count(self) -> int:
+        """The number of changed rows."""
+        return sum(file.rows for file in (*self.inserted, *self.deleted))
+
+
+class ParquetTable:
+    """The versions of one table in a directory.
+
+    Attributes:
+        directory: Holds a folder of manifests and a folder of data files.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        """Open a table.
+
+        Raises:
+            InputError: There is none in this directory.
+        """
+        self.directory = directory
+        self.log = ManifestLog(directory / VERSIONS)
+        self.blocks_by_file: dict[str, pa.Table] = {}
+        if not self.log.directory.is_dir():
+            raise InputError(f"{directory} is no table: it has no folder {VERSIONS}")
+
+    @classmethod
+    def create(cls, directory: Path, columns: Sequence[StoredField], created: Timestamp) -> "ParquetTable":
+        """Create an empty table.
+
+        Raises:
+            InputError: There is a table already, or a column has a name that is taken.
+        """
+        hidden = next((column.field.name for column in columns if column.field.name in HIDDEN), None)
+        if hidden is not None:
+            raise InputError(
+                f"a column cannot be called {hidden}, which each table has: give it another name"
+            )
+        for folder in (VERSIONS, DATA):
+            (directory / folder).mkdir(parents=True, exist_ok=True)
+        table = cls(directory)
+        try:
+            table.log.add(Manifest(number=0, committed=created, columns=tuple(columns)))
+        except VersionExists:
+            raise InputError(f"{directory} holds a table already") from None
+        return table
+
+    # Reading
+
+    def latest(self) -> Manifest:
+        """Return the newest version."""
+        return self.log.latest()
+
+    def version(self, number: int) -> Manifest:
+        """Return the version with a number.
+
+        Raises:
+            Purged: The version is not retained.
+        """
+        try:
+            return self.log.read(number)
+        except NoVersion as error:
+            raise Purged(f"version {number} is not retained") from error
+
+    def changed_count(self, old: int, new: int) -> int:
+        """Return the number of rows changed after version `old`, up to `new`, from manifests only.
+
+        Raises:
+            Purged: The old version is not retained.
+        """
+        return self.version(new).changed_count - self.version(old).changed_count
+
+    def versions_between(self, old: int, new: int) -> list[Manifest]:
+        """Return the versions after `old`, up to `new`.
+
+        Raises:
+            Purged: One of them, or the old version, is not retained.
+        """
+        return [self.version(number) for number in range(old, new + 1)][1:]
+
+    def path(self, file: DataFile) -> Path:
+        """Return the path of a data file."""
+        return self.directory / DATA / file.name
+
+    def blocks(self, files: Sequence[DataFile]) -> pa.Table:
+        """Return the metadata of the row groups of files, which never change."""
+        new = [str(self.path(file)) for file in files if file.name not in self.blocks_by_file]
+        if new:
+            blocks = pruning.collect(new, cache=False)
+            for path in new:
+                of_file = pc.equal(blocks["file"], path)
+                self.blocks_by_file[Path(path).name] = blocks.filter(of_file)
+        return pa.concat_tables([self.blocks_by_file[file.name] for file in files])
+
+    # Writing
+
+    def stage(self, delta: Delta, parent: Manifest) -> Staged:
+        """Write the changed rows of the version that follows `parent`; no reader sees them yet."""
+        version = parent.number + 1
+        inserted = [(change.row_id, change.row) for change in delta if change.action is Action.INSERT]
+        deleted = [(change.row_id, change.row) for change in delta if change.action is Action.DELETE]
+        return Staged(version, self.write(inserted, parent, version), self.write(deleted, parent, version))
+
+    def stage_whole(self, contents: Contents, parent: Manifest) -> Staged:
+        """Write all rows of the version that follows `parent`, whatever rows that one has."""
+        version = parent.number + 1
+        return Staged(version, self.write(contents.items(), parent, version), overwrites=True)
+
+    def write(self, rows: Pairs, parent: Manifest, version: int) -> tuple[DataFile, ...]:
+        """Write rows to a file, on disk before this returns; no rows need no file."""
+        if not rows:
+            return ()
+        file = DataFile(f"{version:020}-{uuid.uuid4().hex}.parquet", len(rows))
+        with open(self.path(file), "xb") as sink:
+            pq.write_table(table_of(rows, parent.columns, version), sink)
+            sink.flush()
+            os.fsync(sink.fileno())
+        return (file,)
+
+    def commit(
+        self,
+        staged: Staged,
+        parent: Manifest,
+        committed: Timestamp,
+        frontier: Mapping[str, Any] | None = None,
+    ) -> Manifest:
+        """Make staged rows the version that follows `parent`, together with a frontier.
+
+        Raises:
+            VersionExists: Another writer committed a version after `parent`: nothing was changed.
+        """
+        assert staged.version == parent.number + 1, "rows are staged for the next version"
+        assert committed > parent.committed, "commit timestamps go forward"
+        earlier_data = () if staged.overwrites else parent.data
+        earlier_deletions = () if staged.overwrites else parent.deletions
+        manifest = replace(
+            parent,
+            number=staged.version,
+            committed=committed,
+            data=(*earlier_data, *staged.inserted),
+            deletions=(*earlier_deletions, *staged.deleted),
+            inserted=() if staged.overwrites else staged.inserted,
+            deleted=staged.deleted,
+            overwritten=staged.overwrites,
+            changed_count=parent.changed_count + staged.changed_count,
+            frontier=frontier,
+        )
+        self.log.add(manifest)
+        return manifest
+
+    def purge(self, first: int, *, staged_before: float) -> None:
+        """Remove the versions before `first`, and files that belong to no version.
+
+        Args:
+            first: The first version that is retained.
+            staged_before: Files that belong to no version are removed if they were written before this time,
+                in seconds since 1970: younger ones may be staged by a writer that is about to commit.
+        """
+        for number in self.log.numbers():
+            if number < min(first, self.latest().number):
+                os.unlink(self.log.path(number))
+                self.log.manifests.pop(number, None)
+        kept = {file.name for number in self.log.numbers() for file in files_of(self.log.read(number))}
+        for name in os.listdir(self.directory / DATA):
+            path = self.directory / DATA / name
+            if name not in kept and path.stat().st_mtime < staged_before:
+                os.unlink(path)
+
+    # Small tables, in Python
+
+    def contents(self, number: int) -> Contents:
+        """Return the rows of a version, by id."""
+        manifest = self.version(number)
+        deletions = self.deletions(manifest)
+        return {
+            row_id: row
+            for file in manifest.data
+            for row_id, version, row in self.rows(file, manifest)
+            if deletions.get(row_id, -1) <= version
+        }
+
+    def deletions(self, manifest: Manifest) -> dict[RowId, int]:
+        """Return the last version in which each id was deleted."""
+        deleted: dict[RowId, int] = {}
+        for file in manifest.deletions:
+            for row_id, version, _ in self.rows(file, manifest):
+                deleted[row_id] = max(version, deleted.get(row_id, -1))
+        return deleted
+
+    def rows(self, file: DataFile, manifest: Manifest) -> list[tuple[RowId, int, Any]]:
+        """Return the rows of a file, each with its id and version."""
+        return versioned_rows(self.table(file), types_of(manifest.columns))
+
+    def table(self, file: DataFile) -> pa.Table:
+        """Return a file as an Arrow table.
+
+        Raises:
+            InputError: The file is gone.
+        """
+        try:
+            return pq.ParquetFile(self.path(file)).read()
+        except FileNotFoundError:
+            raise InputError(f"{self.path(file)} is gone: restore it, or reinitialize the table") from None
+
+    def changes(self, old: int, new: int) -> Delta | None:
+        """Return the net changes between two versions; None if a version in between was overwritten.
+
+        Raises:
+            Purged: A version is not retained.
+        """
+        between = self.versions_between(old, new)
+        if any(manifest.overwritten for manifest in between):
+            return None
+        return net([self.changes_of(manifest) for manifest in between])
+
+    def changes_of(self, manifest: Manifest) -> Delta:
+        """Return the changes of one version that was not overwritten."""
+        kinds = ((Action.DELETE, manifest.deleted), (Action.INSERT, manifest.inserted))
+        return tuple(
+            Change(action, row_id, row)
+            for action, files in kinds
+            for file in files
+            for row_id, _, row in self.rows(file, manifest)
+        )
+
+
+def files_of(manifest: Manifest) -> tuple[DataFile, ...]:
+    """Return all files that a version refers to."""
+    return (*manifest.data, *manifest.deletions, *manifest.inserted, *manifest.deleted)
