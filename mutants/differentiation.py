@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from dynamic_tables.bags.bag_backend import BagBackend
-from dynamic_tables.bags.changes import RowChanges, net
-from dynamic_tables.bags.operators import KERNELS, Kernel, Pairs, explode_kernel, window_kernel
+from dynamic_tables.bags.changes import net
+from dynamic_tables.bags.operators import KERNELS, Kernel, Pairs, RowChanges, explode_kernel, window_kernel
 from dynamic_tables.maintenance.algebra import (
     Distinct,
     Explode,
@@ -19,14 +19,19 @@ from dynamic_tables.maintenance.algebra import (
     Group,
     Join,
     JoinKind,
+    Project,
     Relation,
     Scan,
     UnionAll,
     Window,
 )
 from dynamic_tables.maintenance.differentiation import (
+    ADJUSTED,
     RULES,
     Rule,
+    adjust_group,
+    can_adjust,
+    changes_from_held,
     inner_join,
     join,
     net_changes,
@@ -285,6 +290,28 @@ def partners_before(
     return partners_of((ends[0], ends[0]), keys, expressions)
 
 
+def adjusted_doubles(relation: Relation) -> Changes:
+    """Add doubles to rounded sums, and count cells that are there already."""
+    if not isinstance(relation, Group) or not {part.function for part in relation.aggregates} <= ADJUSTED:
+        return Derivative(relation)
+    return adjust_group(relation, tuple(range(len(relation.fields))))
+
+
+def unsure_groups_dropped(relation: Relation) -> Changes:
+    """Forget groups whose rows do not follow from their held rows."""
+    plan = changes_from_held(relation)
+    return plan.inputs[0] if isinstance(plan, Sum) else plan
+
+
+def columns_in_their_order(relation: Relation) -> Changes:
+    """Take the columns of a projection of a group for those of the group."""
+    if not isinstance(relation, Project) or not isinstance(relation.child, Group):
+        return changes_from_held(relation)
+    if not can_adjust(relation.child) or len(relation.columns) < len(relation.child.fields):
+        return changes_from_held(relation)
+    return Linear(relation, (adjust_group(relation.child, tuple(range(len(relation.columns)))),))
+
+
 def with_pusher(operator: type[Relation], below: Below) -> BagBackend:
     """Return a backend that looks for the keys of affected rows below one operator in another way."""
     return BagBackend(pushdown=KeyPushdown({**PUSHERS, operator: below}))
@@ -354,4 +381,11 @@ MUTANTS: Mapping[str, BagBackend] = {
     "join of unconsolidated inputs, of which one row an id and action is kept (48)": BagBackend(
         rules={**RULES, Join: of_inner(not_consolidated)}, net=netted_as_maps
     ),
+}
+
+# Mutants of the rule for results that are held.
+HELD_MUTANTS: Mapping[str, BagBackend] = {
+    "doubles and distinct cells are adjusted": BagBackend(held=adjusted_doubles),
+    "groups that are not sure are forgotten": BagBackend(held=unsure_groups_dropped),
+    "columns are not looked for": BagBackend(held=columns_in_their_order),
 }

@@ -33,8 +33,13 @@ class Backend(Protocol):
             UserError: The query failed on these rows.
         """
 
-    def changes(self, query: Query, sources: Mapping[str, Source]) -> Delta:
+    def changes(self, query: Query, sources: Mapping[str, Source], held: Contents | None = None) -> Delta:
         """Return the changes that turn the query's result before the interval into that after it.
+
+        Args:
+            query: The query.
+            sources: By identity.
+            held: The result before the interval, if it is at hand.
 
         Raises:
             UserError: The query failed on these rows.

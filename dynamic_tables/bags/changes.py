@@ -4,14 +4,26 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, TypeAlias
 
+from dynamic_tables.bags.adjustments import compile_adjustment
 from dynamic_tables.bags.intervals import Interval, WantedKeys
-from dynamic_tables.bags.operators import KERNELS, Kernels, Pair, Pairs, inner_matcher, key_function, pair_id
+from dynamic_tables.bags.operators import (
+    KERNELS,
+    Kernels,
+    Pair,
+    Pairs,
+    RowChanges,
+    inner_matcher,
+    key_function,
+    pair_id,
+)
 from dynamic_tables.maintenance.algebra import Relation, Scan, inputs
 from dynamic_tables.maintenance.plans import (
+    AdjustedGroups,
     AffectedRows,
     ChangedPairs,
     Changes,
     DeltaJoin,
+    GroupAdjustment,
     InsertedRows,
     Keys,
     Linear,
@@ -25,16 +37,13 @@ from dynamic_tables.maintenance.plans import (
     Snapshot,
     SourceChanges,
     Sum,
+    UnadjustedInput,
     WithChanged,
 )
 from dynamic_tables.values.cells import row_exact_key
 from dynamic_tables.values.changes import Action, Row, RowId
 from dynamic_tables.values.expressions import Expression, remap_columns
 from dynamic_tables.values.types import Type
-
-# The deleted rows and the inserted rows.
-RowChanges: TypeAlias = tuple[Pairs, Pairs]
-
 
 Run: TypeAlias = Callable[[Interval], Any]
 NetFunction: TypeAlias = Callable[[RowChanges, Callable[[Row], Hashable]], RowChanges]
@@ -325,6 +334,24 @@ def compile_reading(
     return lambda interval, wanted: interval.rows(scan, moment, wanted), expressions, compiler.kernel(scan)
 
 
+def compile_group_adjustment(compiler: Compiler, plan: GroupAdjustment) -> Run:
+    """Compile the adjustment of groups, computed once for both of its parts."""
+    changes, adjust = compiler.changes(plan.changes), compile_adjustment(plan.operator, plan.places)
+    return lambda interval: adjust(interval, changes(interval))
+
+
+def compile_adjusted_groups(compiler: Compiler, plan: AdjustedGroups) -> Run:
+    """Compile the changes of adjusted groups."""
+    adjustment = compiler.changes(plan.adjustment)
+    return lambda interval: adjustment(interval)[0]
+
+
+def compile_unadjusted_input(compiler: Compiler, plan: UnadjustedInput) -> Run:
+    """Compile the changes of the input of other groups."""
+    adjustment = compiler.changes(plan.adjustment)
+    return lambda interval: adjustment(interval)[1]
+
+
 def compile_net_changes(compiler: Compiler, plan: NetChanges) -> Run:
     """Compile the netting of changes."""
     types: list[Type] = [field.type for field in plan.relation.fields]
@@ -346,6 +373,9 @@ NODES: Mapping[type[Plan], Callable[[Compiler, Any], Run]] = {
     Recomputation: compile_recomputation,
     Keys: compile_keys,
     AffectedRows: compile_affected_rows,
+    GroupAdjustment: compile_group_adjustment,
+    AdjustedGroups: compile_adjusted_groups,
+    UnadjustedInput: compile_unadjusted_input,
     NetChanges: compile_net_changes,
 }
 

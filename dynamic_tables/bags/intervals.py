@@ -1,6 +1,6 @@
 """The reading of sources over one interval: whole, or the rows of certain keys."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +8,7 @@ from dynamic_tables.bags.backends import Source
 from dynamic_tables.bags.operators import Pairs
 from dynamic_tables.maintenance.algebra import Scan
 from dynamic_tables.maintenance.plans import Moment
-from dynamic_tables.values.changes import Delta, RowId
+from dynamic_tables.values.changes import Contents, Delta, Row, RowId
 from dynamic_tables.values.expressions import Expression
 
 
@@ -30,11 +30,23 @@ class WantedKeys:
 class Interval:
     """The sources of one refresh, and the results of the plan's nodes computed so far."""
 
-    __slots__ = ("memo", "sources")
+    __slots__ = ("held_rows", "memo", "sources")
 
-    def __init__(self, sources: Mapping[str, Source]) -> None:
+    def __init__(self, sources: Mapping[str, Source], held: Contents | None = None) -> None:
+        """Prepare the evaluation over an interval; `held` is the result before it, if that is at hand."""
         self.sources = sources
+        self.held_rows = held
         self.memo: dict[int, Any] = {}
+
+    @property
+    def has_held(self) -> bool:
+        """True if the result before the interval is at hand."""
+        return self.held_rows is not None
+
+    def held(self, row_ids: Collection[RowId]) -> Mapping[RowId, Row]:
+        """Return at least the rows of the result before the interval that have these ids."""
+        assert self.held_rows is not None, "plans with held rows are run where there are some"
+        return self.held_rows
 
     def rows(self, scan: Scan, moment: Moment, wanted: WantedKeys | None = None) -> Pairs:
         """Return the rows of a source at a moment, as it stores them.

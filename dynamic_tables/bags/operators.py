@@ -37,6 +37,8 @@ from dynamic_tables.values.types import PLAIN
 
 Pair: TypeAlias = tuple[RowId, Row]
 Pairs: TypeAlias = Collection[Pair]
+# The deleted rows and the inserted rows.
+RowChanges: TypeAlias = tuple[Pairs, Pairs]
 # The computation of an operator: from the rows of its inputs to the rows of its result.
 Kernel: TypeAlias = Callable[..., Pairs]
 

@@ -1,6 +1,7 @@
 """Window functions over the rows of one partition; ties in their order are broken by row id (trap 23)."""
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 from dynamic_tables.bags.aggregates import AGGREGATES
@@ -29,26 +30,22 @@ def term_key(term: Order) -> Callable[[Row], Any]:
 def partition_sorter(terms: tuple[Order, ...]) -> Callable[[list[Pair]], tuple[list[Pair], list[int]]]:
     """Return a function that orders the rows of a partition and numbers the groups of tied rows."""
     keys = [term_key(term) for term in terms]
-    by_pair = [(pair_key(key), term.descending) for key, term in zip(keys, terms, strict=True)]
+    orders = [(itemgetter(place), term.descending) for place, term in enumerate(terms)]
 
     def run(rows: list[Pair]) -> tuple[list[Pair], list[int]]:
-        placed = sorted(rows, key=row_id)
-        for of_pair, descending in reversed(by_pair):
-            placed.sort(key=of_pair, reverse=descending)
+        # Behind the keys of a row, the row itself.
+        placed = [([*[key(pair[1]) for key in keys], pair]) for pair in sorted(rows, key=row_id)]
+        for of_row, descending in reversed(orders):
+            placed.sort(key=of_row, reverse=descending)
         groups: list[int] = []
-        last: object = None
-        for _, row in placed:
-            current = [key(row) for key in keys]
+        last: list[Any] = []
+        for entry in placed:
+            current = entry[:-1]
             groups.append(groups[-1] + (current != last) if groups else 0)
             last = current
-        return placed, groups
+        return [entry[-1] for entry in placed], groups
 
     return run
-
-
-def pair_key(key: Callable[[Row], Any]) -> Callable[[Pair], Any]:
-    """Return the sort key of a pair, given that of its row."""
-    return lambda pair: key(pair[1])
 
 
 def row_id(pair: Pair) -> RowId:

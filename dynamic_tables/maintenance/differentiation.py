@@ -10,7 +10,7 @@ would multiply them (trap 48).
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 from dynamic_tables.maintenance.algebra import (
     Distinct,
@@ -27,11 +27,13 @@ from dynamic_tables.maintenance.algebra import (
     inputs,
 )
 from dynamic_tables.maintenance.plans import (
+    AdjustedGroups,
     AffectedRows,
     ChangedPairs,
     Changes,
     DeltaJoin,
     Derivative,
+    GroupAdjustment,
     Keys,
     Linear,
     Moment,
@@ -43,6 +45,7 @@ from dynamic_tables.maintenance.plans import (
     Snapshot,
     SourceChanges,
     Sum,
+    UnadjustedInput,
     WithChanged,
     derivatives,
     parts,
@@ -50,6 +53,7 @@ from dynamic_tables.maintenance.plans import (
 from dynamic_tables.maintenance.restriction import KEY_PUSHDOWN, KeyPushdown, Restriction
 from dynamic_tables.values.errors import DerivativeLeft, Refused
 from dynamic_tables.values.expressions import Column, Expression
+from dynamic_tables.values.types import Kind
 
 Rule: TypeAlias = Callable[[Any], Changes]
 Rules: TypeAlias = Mapping[type[Relation], Rule]
@@ -193,15 +197,69 @@ def window(relation: Window) -> Changes:
     return recompute_changed_keys(relation, relation.child, relation.partition)
 
 
+# Aggregates whose value after an interval follows from that before it, of cells that are added exactly.
+ADJUSTED = frozenset({"count", "count_if", "sum"})
+
+
+def can_adjust(relation: Group) -> bool:
+    """Tell whether all aggregates of a group are counts or sums that can be adjusted by changes."""
+    return bool(relation.keys) and all(
+        aggregate.function in ADJUSTED and not aggregate.distinct and aggregate.type.kind is not Kind.FLOAT
+        for aggregate in relation.aggregates
+    )
+
+
+def adjust_group(relation: Group, places: tuple[int, ...]) -> Changes:
+    """Add the changes of the input to the held rows of groups; recompute groups that this cannot tell.
+
+    Proof     (1) A count and a sum of exact numbers over the rows after is that over the rows before, less
+                  that over the deleted rows, plus that over the inserted ones. Doubles are rounded: they are
+                  left to `group`.
+              (2) A group that lost rows may be empty, and a sum that lost cells may be of none, which is
+                  NULL: where no count tells, the group is recomputed, as by `group`.
+
+    Args:
+        relation: A group that can be adjusted.
+        places: The position of each of its columns in the rows of the maintained result.
+    """
+    adjustment = GroupAdjustment(relation, net_changes(relation.child), places)
+    unsure = Keys((UnadjustedInput(adjustment),), (relation.keys,))
+    return Sum((AdjustedGroups(adjustment), recompute_keys(relation, relation.child, relation.keys, unsure)))
+
+
+def changes_from_held(relation: Relation) -> Changes:
+    """Return the changes of a relation whose result is held; where that helps nothing, as if it were not."""
+    match relation:
+        case Group() if can_adjust(relation):
+            return adjust_group(relation, tuple(range(len(relation.fields))))
+        case Project(child=Group() as below) if can_adjust(below):
+            held = {column.index: place for place, column in enumerate(relation.columns) if is_column(column)}
+            if len(held) == len(below.fields):
+                places = tuple(held[place] for place in range(len(below.fields)))
+                return Linear(relation, (adjust_group(below, places),))
+    return Derivative(relation)
+
+
+def is_column(expression: Expression) -> TypeGuard[Column]:
+    """Tell whether an expression is a column."""
+    return isinstance(expression, Column)
+
+
 def recompute_changed_keys(
     relation: Relation, child: Relation, expressions: tuple[Expression, ...]
 ) -> Changes:
-    """Recompute an operator for the rows with a changed key, before and after (R-DVS-95).
+    """Recompute an operator for the rows with a changed key."""
+    return recompute_keys(relation, child, expressions, Keys((Derivative(child),), (expressions,)))
+
+
+def recompute_keys(
+    relation: Relation, child: Relation, expressions: tuple[Expression, ...], keys: Keys
+) -> Changes:
+    """Recompute an operator for the rows with certain keys, before and after (R-DVS-95).
 
     Proof     (1) The result for a key depends only on the rows with this key.
               (2) Rows whose key is in no change are the same at both moments.
     """
-    keys = Keys((Derivative(child),), (expressions,))
     return Recomputation(
         relation,
         (AffectedRows(Snapshot(child, Moment.BEFORE), expressions, keys),),
@@ -227,19 +285,26 @@ RULES: Rules = {
 }
 
 
-def differentiate(relation: Relation, rules: Rules = RULES, pushdown: KeyPushdown = KEY_PUSHDOWN) -> Changes:
+def differentiate(
+    relation: Relation,
+    rules: Rules = RULES,
+    pushdown: KeyPushdown = KEY_PUSHDOWN,
+    *,
+    held: Callable[[Relation], Changes] = Derivative,
+) -> Changes:
     """Return the plan of a relation's net changes.
 
     Args:
         relation: The relation.
         rules: The rules of the operators.
         pushdown: Looks for the keys of affected rows below the operators that these rows come from.
+        held: The rule of the whole relation; `changes_from_held` if its result is at hand.
 
     Raises:
         Refused: An operator cannot be maintained incrementally.
         DerivativeLeft: There is no rule for some operator (R-DVS-93).
     """
-    plan = Rewriting(rules, pushdown).rewrite(net_changes(relation))
+    plan = Rewriting(rules, pushdown).rewrite(NetChanges(held(relation), relation))
     left = derivatives(plan)
     if left:
         raise DerivativeLeft(f"the derivative of {type(left[0]).__name__} is left: no rule rewrites it")
@@ -284,8 +349,10 @@ class Rewriting:
             case Recomputation():
                 rows, count = self.restrict(below), len(plan.before)
                 return replace(plan, before=rows[:count], after=rows[count:])
-            case NetChanges():
+            case NetChanges() | GroupAdjustment():
                 return replace(plan, changes=below[0])
+            case AdjustedGroups() | UnadjustedInput():
+                return replace(plan, adjustment=below[0])
             case WithChanged():
                 return replace(plan, rows=below[0], changes=below[1])
             case AffectedRows():

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from dynamic_tables.maintenance.algebra import Join, Relation, Scan, scans
+from dynamic_tables.maintenance.algebra import Group, Join, Relation, Scan, scans
 from dynamic_tables.values.expressions import Expression
 
 
@@ -164,6 +164,35 @@ class Recomputation:
 
 
 @dataclass(frozen=True, eq=False)
+class GroupAdjustment:
+    """Groups whose rows after the interval follow from their rows before it and the changes of the input.
+
+    Attributes:
+        operator: A group whose aggregates are all counts and sums of exact numbers.
+        changes: The net changes of its input.
+        places: The position of each of its columns in the rows of the maintained result.
+    """
+
+    operator: Group
+    changes: "Changes"
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class AdjustedGroups:
+    """The changes of the groups that an adjustment can tell."""
+
+    adjustment: GroupAdjustment
+
+
+@dataclass(frozen=True, eq=False)
+class UnadjustedInput:
+    """The changes of the input in the groups that an adjustment cannot tell, which are to be recomputed."""
+
+    adjustment: GroupAdjustment
+
+
+@dataclass(frozen=True, eq=False)
 class NetChanges:
     """Changes without rows that are deleted and inserted unchanged under the same id."""
 
@@ -172,11 +201,20 @@ class NetChanges:
 
 
 Changes: TypeAlias = (
-    Derivative | SourceChanges | Linear | DeltaJoin | ChangedPairs | Sum | Recomputation | NetChanges
+    Derivative
+    | SourceChanges
+    | Linear
+    | DeltaJoin
+    | ChangedPairs
+    | Sum
+    | Recomputation
+    | AdjustedGroups
+    | UnadjustedInput
+    | NetChanges
 )
 # Rows at one moment.
 Rows: TypeAlias = Snapshot | PartialSnapshot | InsertedRows | RowsAfter | AffectedRows | WithChanged
-Plan: TypeAlias = Changes | Rows | Keys
+Plan: TypeAlias = Changes | Rows | Keys | GroupAdjustment
 
 
 def parts(plan: Plan) -> tuple[Plan, ...]:
@@ -190,8 +228,10 @@ def parts(plan: Plan) -> tuple[Plan, ...]:
             return (plan.left, plan.right, *plan.before, *plan.after)
         case Recomputation():
             return (*plan.before, *plan.after)
-        case NetChanges() | InsertedRows():
+        case NetChanges() | InsertedRows() | GroupAdjustment():
             return (plan.changes,)
+        case AdjustedGroups() | UnadjustedInput():
+            return (plan.adjustment,)
         case AffectedRows():
             return (plan.rows, plan.among, *(() if plan.nulls_of is None else (plan.nulls_of,)))
         case WithChanged():

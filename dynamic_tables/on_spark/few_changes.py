@@ -5,7 +5,7 @@ Python; where it wants the rows of a source with certain keys, the source reads 
 leaves out the files and row groups that have none.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -19,7 +19,7 @@ from dynamic_tables.maintenance.plans import Moment
 from dynamic_tables.on_spark.frames import ROW_ID, RowFrame, cell_name, delta_of
 from dynamic_tables.on_spark.key_conditions import KEYS_MAX, key_condition
 from dynamic_tables.on_spark.physical_types import row_from_spark
-from dynamic_tables.values.changes import Cell, Delta
+from dynamic_tables.values.changes import Cell, Delta, Row, RowId
 from dynamic_tables.values.expressions import columns_of
 
 # The most rows that are read in Python of the changes of a source, and of the source at a moment.
@@ -103,21 +103,47 @@ def check_count(count: int, rows_max: int) -> None:
         raise TooManyRows
 
 
+class HeldRows(Protocol):
+    """The result of a query before an interval."""
+
+    def with_ids(self, row_ids: Collection[RowId], rows_max: int) -> Mapping[RowId, Row]:
+        """Return at least the rows with these ids.
+
+        Raises:
+            TooManyRows: They are too many, or too many rows have to be searched.
+        """
+
+
 class FewRowsInterval(Interval):
     """An interval of which few rows are read.
 
     Args:
         sources: By identity.
+        result: The result before the interval, if it is at hand.
         rows_max: The most rows that are read of a source at a moment, or of its changes.
     """
 
-    __slots__ = ("deltas", "keyed_sources", "rows_max")
+    __slots__ = ("deltas", "keyed_sources", "result", "rows_max")
 
-    def __init__(self, sources: Mapping[str, KeyedSource], rows_max: int) -> None:
+    def __init__(
+        self, sources: Mapping[str, KeyedSource], rows_max: int, result: HeldRows | None = None
+    ) -> None:
         super().__init__({})
         self.keyed_sources = sources
+        self.result = result
         self.deltas: dict[str, Delta] = {}
         self.rows_max = rows_max
+
+    @property
+    def has_held(self) -> bool:
+        """True if the result before the interval is at hand."""
+        return self.result is not None
+
+    def held(self, row_ids: Collection[RowId]) -> Mapping[RowId, Row]:
+        """Return at least the rows of the result before the interval that have these ids."""
+        assert self.result is not None, "plans with held rows are run where there are some"
+        check_count(len(row_ids), KEYS_MAX)
+        return self.result.with_ids(row_ids, self.rows_max) if row_ids else {}
 
     def changes(self, scan: Scan) -> Delta:
         """Return the net changes of a source, as it stores them."""

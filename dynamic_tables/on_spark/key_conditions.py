@@ -41,10 +41,12 @@ def key_condition(
         for place, part in enumerate(wanted.expressions)
         if isinstance(part, Column) and part.type.kind in LITERALS
     ]
+    ids = ", ".join(sorted(map(text_literal, wanted.row_ids)))
+    if not wanted.keys:
+        return f"`{row_id}` IN ({ids})"
     if not conditions:
         return None
     both = " AND ".join(conditions)
-    ids = ", ".join(sorted(map(text_literal, wanted.row_ids)))
     return f"({both}) OR `{row_id}` IN ({ids})" if ids else both
 
 

@@ -13,7 +13,13 @@ from dynamic_tables.maintenance.plans import Changes
 from dynamic_tables.maintenance.queries import Query
 from dynamic_tables.maintenance.restriction import KEY_PUSHDOWN, KeyPushdown
 from dynamic_tables.on_spark.changes import NODES, Nodes, PlanEvaluation, SparkSource
-from dynamic_tables.on_spark.few_changes import ROWS_MAX, FewRowsInterval, KeyedSource, TooManyRows
+from dynamic_tables.on_spark.few_changes import (
+    ROWS_MAX,
+    FewRowsInterval,
+    HeldRows,
+    KeyedSource,
+    TooManyRows,
+)
 from dynamic_tables.on_spark.frames import RowFrame
 from dynamic_tables.on_spark.operators import KERNELS, Kernels
 from dynamic_tables.values.changes import Delta
@@ -31,13 +37,14 @@ SETTINGS = {
 def exact_settings(spark: SparkSession) -> Iterator[None]:
     """Give a session the settings that expressions and ids need, and its own ones back afterwards."""
     old = {name: spark.conf.get(name) for name in SETTINGS}
-    for name, value in SETTINGS.items():
+    other = {name: value for name, value in SETTINGS.items() if value != old[name]}
+    for name, value in other.items():
         spark.conf.set(name, value)
     try:
         yield
     finally:
-        for name, value in old.items():
-            spark.conf.set(name, value)
+        for name in other:
+            spark.conf.set(name, old[name])
 
 
 class SparkBackend:
@@ -78,19 +85,24 @@ class SparkBackend:
         return kernel(*[self.rows(child, sources) for child in inputs(relation)])
 
     def few_changes(
-        self, query: Query, sources: Mapping[str, KeyedSource], rows_max: int = ROWS_MAX
+        self,
+        query: Query,
+        sources: Mapping[str, KeyedSource],
+        held: HeldRows | None = None,
+        rows_max: int = ROWS_MAX,
     ) -> Delta | None:
         """Return the changes over the interval if they depend on few rows of each source; else None.
 
         Args:
             query: The query.
             sources: By identity, each over the interval.
+            held: The result before the interval, if it is at hand.
             rows_max: The most rows of changes of a source, and of rows that are read of it at a moment.
         """
         query.require_incremental()
         with exact_settings(self.spark):
             try:
-                return self.bag.changes_over(query, FewRowsInterval(sources, rows_max))
+                return self.bag.changes_over(query, FewRowsInterval(sources, rows_max, held))
             except TooManyRows:
                 return None
 

@@ -71,7 +71,8 @@ def compute_delta(plan: RefreshPlan, tables: Mapping[TableId, Table], backend: B
         )
         for source, consumed in plan.versions.items()
     }
-    return backend.changes(plan.dependencies.query, sources)
+    table = tables[plan.table]
+    return backend.changes(plan.dependencies.query, sources, table.contents(table.latest.number))
 
 
 ChooseState: TypeAlias = Callable[[Catalog, Entity, int], State]

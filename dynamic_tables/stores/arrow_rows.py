@@ -93,6 +93,8 @@ def versioned_rows(table: pa.Table, types: Sequence[Type]) -> list[tuple[str, in
 
 def wanted_rows(table: pa.Table, wanted: WantedKeys, columns: Sequence[StoredField]) -> pa.Table:
     """Return the rows that may have a wanted key or id; each part of a key is tested for itself."""
+    if not wanted.keys:
+        return table.filter(is_member(table[ROW_ID], wanted.row_ids))
     mask = None
     for place, part in enumerate(wanted.expressions):
         if isinstance(part, Column) and part.type.kind in SEARCHED:

@@ -1,6 +1,6 @@
 """The reading of a table in Parquet files over one interval: few rows in Python, any number by Spark."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,7 +24,7 @@ from dynamic_tables.storage.netting import difference
 from dynamic_tables.stores.arrow_rows import LONG, ROW_ID, VERSION, types_of, wanted_rows
 from dynamic_tables.stores.manifests import DataFile, Manifest
 from dynamic_tables.stores.parquet_table import ParquetTable
-from dynamic_tables.values.changes import Delta, RowId
+from dynamic_tables.values.changes import Delta, Row, RowId
 from dynamic_tables.values.types import Type
 
 # The most rows of row groups that are searched in Python for wanted ones.
@@ -74,6 +74,15 @@ class VersionRows:
                 if self.deletions.get(row_id, -1) <= version:
                     pairs.append((row_id, convert(row)))
         return pairs
+
+    def with_ids(self, row_ids: Collection[RowId], rows_max: int) -> Mapping[RowId, Row]:
+        """Return the rows with these ids.
+
+        Raises:
+            TooManyRows: There are more than `rows_max`, or too many rows have to be searched.
+        """
+        wanted = WantedKeys((), frozenset(), frozenset(row_ids))
+        return dict(self.few_rows(range(len(self.types)), wanted, rows_max))
 
     def groups_with(self, wanted: WantedKeys | None) -> list[tuple[str, list[int]]]:
         """Return the files, each with its row groups, that may have wanted rows.

@@ -1,18 +1,20 @@
 """Cases of incremental maintenance: a query, its sources over intervals, and a backend's results."""
 
 import enum
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from random import Random
+from typing import TypeAlias
 
 from dynamic_tables.bags.backends import Backend
+from dynamic_tables.maintenance.algebra import Relation
 from dynamic_tables.maintenance.queries import Query
 from dynamic_tables.storage.netting import MissingRow, RepeatedRow, apply
 from dynamic_tables.values.cells import row_exact_key
 from dynamic_tables.values.changes import Action, Contents, Row, RowId
 from dynamic_tables.values.errors import DuplicateRowId, UserError
 from strategies.dynamic.contents import IntervalChanges, SourceTable, drawn_contents, drawn_step, drawn_tables
-from strategies.dynamic.queries import drawn_query
+from strategies.dynamic.queries import Tables, drawn_query
 
 # Intervals that follow each other under one query.
 STEPS = 8
@@ -53,17 +55,25 @@ class Case:
     contents: Mapping[str, Contents]
 
 
-def drawn_case(random: Random, depth: int) -> Case:
+Draw: TypeAlias = Callable[[Random, Tables, int], Relation]
+
+
+def drawn_case(random: Random, depth: int, draw: Draw = drawn_query) -> Case:
     """Draw a query over random tables; its longest branch has `depth` operators."""
     tables = drawn_tables(random)
-    query = Query(drawn_query(random, tables, depth))
+    query = Query(draw(random, tables, depth))
     return Case(query, tables, {table.identity: drawn_contents(random, table) for table in tables})
 
 
 def interval_outcomes(
-    random: Random, case: Case, backend: Backend, steps: int = STEPS
+    random: Random, case: Case, backend: Backend, steps: int = STEPS, *, held: bool = False
 ) -> Iterator[IntervalOutcome]:
-    """Yield the outcomes of some intervals with a backend, up to the first finding."""
+    """Yield the outcomes of some intervals with a backend, up to the first finding.
+
+    Args:
+        random, case, backend, steps: As their types say.
+        held: Whether the backend gets the result before each interval.
+    """
     now = case.contents
     try:
         result = backend.full(case.query, now)
@@ -84,7 +94,8 @@ def interval_outcomes(
             return
         except UserError:
             return
-        outcome = maintain_interval(case.query, backend, sources, dict(result), full)
+        at_hand = result if held else None
+        outcome = maintain_interval(case.query, backend, sources, dict(result), full, at_hand)
         result = full
         yield outcome
         if outcome.finding is not None:
@@ -97,11 +108,17 @@ def maintain_interval(
     sources: Mapping[str, IntervalChanges],
     result: dict[RowId, Row],
     full: Contents,
+    held: Contents | None = None,
 ) -> IntervalOutcome:
-    """Maintain a result, in place, and compare it with full evaluation, row ids included (R-DVS-98)."""
+    """Maintain a result, in place, and compare it with full evaluation, row ids included (R-DVS-98).
+
+    Args:
+        query, backend, sources, result, full: The result before the interval, and what it should be after it.
+        held: The result before the interval, if the backend gets it.
+    """
     exact = row_exact_key([field.type for field in query.fields])
     try:
-        delta = backend.changes(query, sources)
+        delta = backend.changes(query, sources, held)
         apply(result, delta)
     except RepeatedRow as error:
         return IntervalOutcome(MaintenanceFinding.REPEATED, str(error))

@@ -31,7 +31,7 @@ from dynamic_tables.maintenance.algebra import (
 from dynamic_tables.values.changes import Cell
 from dynamic_tables.values.expressions import Cast, Column, Expression, Literal
 from dynamic_tables.values.functions import as_type, call, case
-from dynamic_tables.values.types import ARRAY, INTEGER, NUMBERS, PLAIN, TEXT, Kind, Type
+from dynamic_tables.values.types import ARRAY, EXACT_NUMBERS, INTEGER, NUMBERS, PLAIN, TEXT, Kind, Type
 from strategies.dynamic.contents import CELLS, FIELDS, SourceTable
 
 # Wider results are narrowed, since joins of joins would grow without end.
@@ -264,6 +264,32 @@ def drawn_aggregate(random: Random, relation: Relation) -> Aggregate:
     if not ordered:
         return aggregate("count", None)
     return aggregate(random.choice(("min", "max")), random.choice(ordered))
+
+
+def drawn_counts(random: Random, tables: Tables, depth: int) -> Relation:
+    """Draw a group of counts and sums of exact numbers, sometimes with its columns in another order."""
+    below = drawn_child(random, tables, depth)
+    keys = tuple(any_column(random, below) for _ in range(random.choice((1, 1, 2))))
+    aggregates = tuple(drawn_count(random, below) for _ in range(random.randint(1, 3)))
+    names = tuple(f"g{place}" for place in range(len(keys) + len(aggregates)))
+    group = Group(below, keys, aggregates, names)
+    if random.random() < 0.5:
+        return group
+    places = random.sample(range(len(names)), len(names))
+    return projection(group, tuple(column_at(group, place) for place in places))
+
+
+def drawn_count(random: Random, relation: Relation) -> Aggregate:
+    """Draw a count or a sum of exact numbers."""
+    numbers = columns_like(relation, lambda kind: kind.kind in EXACT_NUMBERS)
+    draw = random.random()
+    if numbers and draw < 0.5:
+        return aggregate("sum", random.choice(numbers))
+    if draw < 0.7:
+        return aggregate("count", None)
+    if draw < 0.85:
+        return aggregate("count_if", condition(random, relation, 1))
+    return aggregate("count", any_column(random, relation))
 
 
 def drawn_window(random: Random, tables: Tables, depth: int) -> Relation:

@@ -124,7 +124,7 @@ class Says:
     def __init__(self, *changes):
         self.changed = changes
 
-    def changes(self, query, sources):
+    def changes(self, query, sources, held):
         return self.changed
 
 
