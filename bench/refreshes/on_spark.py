@@ -128,7 +128,7 @@ class Bench:
             changed, places = "customers", [0]
         else:
             changed, places = "facts", list(range(first, self.rows, step))[:CHANGED]
-        delta = self.updated(changed, places)
+        delta = self.updates_of(changed, places)
         parent = tables[changed].latest()
         tables[changed].commit(tables[changed].stage(delta, parent), parent, moment(2))
         return {
@@ -136,7 +136,7 @@ class Bench:
             for name, table in tables.items()
         }
 
-    def updated(self, name: str, places: list[int]) -> Delta:
+    def updates_of(self, name: str, places: list[int]) -> Delta:
         """Return the changes of updates of the last column in some rows."""
         changes = []
         for place in places:
@@ -160,12 +160,12 @@ class Bench:
             name: ParquetInterval(self.spark, interval.table, interval.old, interval.new)
             for name, interval in intervals.items()
         }
-        delta = self.backend.few_changes(query, fresh, self.held(query, intervals))
+        delta = self.backend.few_changes(query, fresh, self.result_before(query, intervals))
         if delta is not None:
             self.commit(query, delta)
         return None if delta is None else len(delta)
 
-    def held(self, query: Query, intervals: Mapping[str, ParquetInterval]) -> VersionRows | None:
+    def result_before(self, query: Query, intervals: Mapping[str, ParquetInterval]) -> VersionRows | None:
         """Return the result before the interval, of queries whose rows are adjusted; it is computed once."""
         if "total" not in query.columns:
             return None

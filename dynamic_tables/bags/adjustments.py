@@ -76,7 +76,7 @@ def compile_adjustment(
                     groups[key] = ChangedGroup(standing(cells))
                 (groups[key].deleted if deletes else groups[key].inserted).append(pair)
         by_id = {key_id(group.cells, types): group for group in groups.values()}
-        held_rows = interval.held(frozenset(by_id))
+        held_rows = interval.result_rows(frozenset(by_id))
         adjusted: tuple[list[Pair], list[Pair]] = ([], [])
         unadjusted: tuple[list[Pair], list[Pair]] = ([], [])
         for row_id, group in by_id.items():

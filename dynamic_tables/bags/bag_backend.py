@@ -94,7 +94,7 @@ class BagBackend:
         """Return the changes of the query's result over an interval, which reads the sources."""
         query.require_incremental()
         compiled = self.compile_query(query)
-        run = compiled.changes_from_held if interval.has_held else compiled.changes
+        run = compiled.changes_from_held if interval.has_result else compiled.changes
         deleted, inserted = run(interval)
         return (
             *(Change(Action.DELETE, row_id, row) for row_id, row in deleted),

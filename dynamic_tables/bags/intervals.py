@@ -39,11 +39,11 @@ class Interval:
         self.memo: dict[int, Any] = {}
 
     @property
-    def has_held(self) -> bool:
+    def has_result(self) -> bool:
         """True if the result before the interval is at hand."""
         return self.held_rows is not None
 
-    def held(self, row_ids: Collection[RowId]) -> Mapping[RowId, Row]:
+    def result_rows(self, row_ids: Collection[RowId]) -> Mapping[RowId, Row]:
         """Return at least the rows of the result before the interval that have these ids."""
         assert self.held_rows is not None, "plans with held rows are run where there are some"
         return self.held_rows

@@ -34,7 +34,7 @@ def partition_sorter(terms: tuple[Order, ...]) -> Callable[[list[Pair]], tuple[l
 
     def run(rows: list[Pair]) -> tuple[list[Pair], list[int]]:
         # Behind the keys of a row, the row itself.
-        placed = [([*[key(pair[1]) for key in keys], pair]) for pair in sorted(rows, key=row_id)]
+        placed = [[*[key(pair[1]) for key in keys], pair] for pair in sorted(rows, key=row_id)]
         for of_row, descending in reversed(orders):
             placed.sort(key=of_row, reverse=descending)
         groups: list[int] = []

@@ -135,11 +135,11 @@ class FewRowsInterval(Interval):
         self.rows_max = rows_max
 
     @property
-    def has_held(self) -> bool:
+    def has_result(self) -> bool:
         """True if the result before the interval is at hand."""
         return self.result is not None
 
-    def held(self, row_ids: Collection[RowId]) -> Mapping[RowId, Row]:
+    def result_rows(self, row_ids: Collection[RowId]) -> Mapping[RowId, Row]:
         """Return at least the rows of the result before the interval that have these ids."""
         assert self.result is not None, "plans with held rows are run where there are some"
         check_count(len(row_ids), KEYS_MAX)

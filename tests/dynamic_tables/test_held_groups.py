@@ -70,14 +70,14 @@ def test_cases_reach_groups_that_are_sure_and_others(monkeypatch: pytest.MonkeyP
     def compile_adjustment(relation: Any, places: Any) -> Any:
         run = original(relation, places)
 
-        def counted(interval: Any, changes: Any) -> Any:
+        def count_outcomes(interval: Any, changes: Any) -> Any:
             adjusted, unadjusted = run(interval, changes)
             counts["adjusted"] += len(adjusted[1])
             counts["unadjusted"] += len(unadjusted[0])
             counts["gone"] += len(adjusted[0]) > len(adjusted[1])
             return adjusted, unadjusted
 
-        return counted
+        return count_outcomes
 
     monkeypatch.setattr("dynamic_tables.bags.changes.compile_adjustment", compile_adjustment)
     assert first_finding(BagBackend(), 60) is None
@@ -88,7 +88,7 @@ def test_cases_reach_groups_that_are_sure_and_others(monkeypatch: pytest.MonkeyP
 TEXT = "SELECT SUM(n) total, COUNT(*) rows_, k FROM n GROUP BY k"
 
 
-def maintained(text: str, before: Contents, after: Contents, held: Contents | None = None) -> Delta:
+def changes_of(text: str, before: Contents, after: Contents, held: Contents | None = None) -> Delta:
     """The changes of a query of the table n, and the result that they lead to."""
     backend, bound = BagBackend(), query(text)
     old, new = whole({"n": before}), whole({"n": after})
@@ -123,11 +123,11 @@ def test_a_sure_group_reads_no_source() -> None:
 
 def test_a_group_that_may_have_no_numbers_left_is_recomputed() -> None:
     before = {"1": (1, 5, "x"), "2": (1, None, "x")}
-    delta = maintained(TEXT, before, {"2": (1, None, "x")})
+    delta = changes_of(TEXT, before, {"2": (1, None, "x")})
     assert [change.row for change in delta] == [(5, 2, 1), (None, 1, 1)]
 
 
 def test_sums_of_too_many_digits_fail_as_full_evaluation_does() -> None:
     before, more = {"1": (1, 10**38 - 1, "x")}, {"2": (1, 1, "x")}
     with pytest.raises(Overflow, match="more than 38 digits"):
-        maintained(TEXT, before, {**before, **more})
+        changes_of(TEXT, before, {**before, **more})

@@ -40,7 +40,7 @@ def at(second: int) -> Timestamp:
 Fields = Mapping[str, tuple[Field, ...]]
 
 
-def stored(directory: Path, intervals: Intervals, fields: Fields) -> dict[str, ParquetTable]:
+def store_sources(directory: Path, intervals: Intervals, fields: Fields) -> dict[str, ParquetTable]:
     """The sources of a query in files: the first contents overwritten, then a version for each interval."""
     tables = {}
     for identity, columns in fields.items():
@@ -54,7 +54,9 @@ def stored(directory: Path, intervals: Intervals, fields: Fields) -> dict[str, P
     return tables
 
 
-def opened(spark: Any, tables: dict[str, ParquetTable], old: int, new: int) -> dict[str, ParquetInterval]:
+def open_intervals(
+    spark: Any, tables: dict[str, ParquetTable], old: int, new: int
+) -> dict[str, ParquetInterval]:
     return {
         identity: ParquetInterval(spark, table, table.version(old), table.version(new))
         for identity, table in tables.items()
@@ -67,9 +69,9 @@ def test_few_changes_are_those_of_memory(spark: Any, tmp_path: Path, seed: int) 
     random = Random(seed)
     case = drawn_case(random, 3 if seed % 2 else 1)
     intervals, backend = drawn_intervals(random, case), SparkBackend(spark)
-    tables = stored(tmp_path, intervals, {table.identity: table.fields for table in case.tables})
+    tables = store_sources(tmp_path, intervals, {table.identity: table.fields for table in case.tables})
     for number, expected in enumerate(python_deltas(intervals), 1):
-        delta = backend.few_changes(intervals.query, opened(spark, tables, number, number + 1))
+        delta = backend.few_changes(intervals.query, open_intervals(spark, tables, number, number + 1))
         assert delta is not None
         assert comparable(delta) == comparable(expected)
 
@@ -79,18 +81,18 @@ def test_spark_reads_the_same_rows_and_changes(spark: Any, tmp_path: Path) -> No
     random = Random(16)
     case = drawn_case(random, 1)
     intervals, backend = drawn_intervals(random, case), SparkBackend(spark)
-    tables = stored(tmp_path, intervals, {table.identity: table.fields for table in case.tables})
+    tables = store_sources(tmp_path, intervals, {table.identity: table.fields for table in case.tables})
     for old, new in ((0, 3), (2, 6)):
-        for source in opened(spark, tables, old, new).values():
+        for source in open_intervals(spark, tables, old, new).values():
             before, after = source.table.contents(old), source.table.contents(new)
             with exact_settings(spark):
                 assert exact(contents_of(source.before)) == exact(before)
                 assert exact(contents_of(source.after)) == exact(after)
                 assert comparable(delta_of(source.changes)) == comparable(difference(before, after))
-        expected = backend.few_changes(intervals.query, opened(spark, tables, old, new))
+        expected = backend.few_changes(intervals.query, open_intervals(spark, tables, old, new))
         assert expected
         with exact_settings(spark):
-            changes = delta_of(backend.changes(intervals.query, opened(spark, tables, old, new)))
+            changes = delta_of(backend.changes(intervals.query, open_intervals(spark, tables, old, new)))
         assert comparable(changes) == comparable(expected)
 
 

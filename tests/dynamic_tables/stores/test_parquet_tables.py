@@ -35,7 +35,7 @@ def at(second: int) -> Timestamp:
     return Timestamp(second * 1_000_000, 0, 0)
 
 
-def created(directory: Path, kind: type[ParquetTable] = ParquetTable) -> ParquetTable:
+def create_table(directory: Path, kind: type[ParquetTable] = ParquetTable) -> ParquetTable:
     return kind.create(directory / "t", COLUMNS, at(0))
 
 
@@ -51,7 +51,7 @@ def drawn_world(
     random: Random, directory: Path, steps: int, kind: type[ParquetTable]
 ) -> tuple[ParquetTable, Table]:
     """The same commits to a table in files and to one in memory; some overwrite all rows."""
-    stored, memory = created(directory, kind), Table(at(0))
+    stored, memory = create_table(directory, kind), Table(at(0))
     for second in range(1, steps + 1):
         before = memory.contents(memory.latest.number)
         step, parent = drawn_step(random, SOURCE, before), stored.latest()
@@ -112,7 +112,7 @@ def test_a_crash_at_any_call_leaves_the_old_version_or_the_new_one(tmp_path: Pat
     outcomes = set()
     for number in range(40):
         for after in (False, True):
-            table = created(tmp_path / f"{number} {after}")
+            table = create_table(tmp_path / f"{number} {after}")
             commit(table, FIRST, 1)
             crashed = True
             try:
@@ -142,7 +142,7 @@ def files(manifest: Manifest) -> list[Any]:
 
 def test_of_two_commits_to_one_version_the_second_fails(tmp_path: Path) -> None:
     """STORE-3. Compare and swap: no update is lost, and none is made twice."""
-    table, other = created(tmp_path), ParquetTable(tmp_path / "t")
+    table, other = create_table(tmp_path), ParquetTable(tmp_path / "t")
     parent = other.latest()
     staged = other.stage(SECOND[1:], parent)
     commit(table, FIRST, 1, FRONTIER)
@@ -153,7 +153,7 @@ def test_of_two_commits_to_one_version_the_second_fails(tmp_path: Path) -> None:
 
 
 def test_purged_versions_cannot_be_read_and_others_stay(tmp_path: Path) -> None:
-    table = created(tmp_path)
+    table = create_table(tmp_path)
     for second, delta in enumerate((FIRST, SECOND), 1):
         commit(table, delta, second)
     table.purge(2, staged_before=0)
@@ -165,9 +165,9 @@ def test_purged_versions_cannot_be_read_and_others_stay(tmp_path: Path) -> None:
 
 
 def test_bad_input_is_one_sentence(tmp_path: Path) -> None:
-    table = created(tmp_path)
+    table = create_table(tmp_path)
     with pytest.raises(InputError, match="holds a table already"):
-        created(tmp_path)
+        create_table(tmp_path)
     with pytest.raises(InputError, match="is no table: it has no folder versions"):
         ParquetTable(tmp_path / "other")
     with pytest.raises(InputError, match="a number does not fit column k, which has 64 bits: use DECIMAL"):
