@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
+from dynamic_tables.storage.clock import Timestamp
 from dynamic_tables.stores.manifests import Manifest
-from dynamic_tables.stores.parquet_table import ParquetTable, Staged
+from dynamic_tables.stores.parquet_table import ROWS_OF_FILE, ParquetTable, Staged
 from dynamic_tables.values.changes import Contents, RowId
 
 
@@ -40,9 +41,27 @@ class OverwritingAdds(ParquetTable):
         return Staged(version, self.write(contents.items(), parent, version))
 
 
+class CompactionRevives(ParquetTable):
+    """Compaction writes deleted rows anew, and forgets that they are deleted."""
+
+    compacts = False
+
+    def compact(self, committed: Timestamp, *, rows_min: int = ROWS_OF_FILE) -> Manifest:
+        """Write files anew."""
+        self.compacts = True
+        manifest = super().compact(committed, rows_min=rows_min)
+        self.compacts = False
+        return manifest
+
+    def deletions(self, manifest: Manifest) -> dict[RowId, int]:
+        """Return no deletion while files are written anew."""
+        return {} if self.compacts else super().deletions(manifest)
+
+
 PARQUET_MUTANTS: Mapping[str, type[ParquetTable]] = {
     "deleted rows stay": DeletionsForgotten,
     "deleted rows never come again": DeletionsForEver,
     "rows of the version before are not deleted": DeletionsOfTheParent,
     "overwriting adds": OverwritingAdds,
+    "compaction revives deleted rows": CompactionRevives,
 }

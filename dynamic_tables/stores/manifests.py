@@ -122,6 +122,15 @@ def from_json(text: str, name: str) -> Manifest:
     return Manifest(columns=columns, committed=committed, **values)
 
 
+def sync_directory(directory: Path) -> None:
+    """Return when the names of the files in a directory are on disk."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 class ManifestLog:
     """The manifests in a directory."""
 
@@ -169,6 +178,7 @@ class ManifestLog:
                 file.flush()
                 os.fsync(file.fileno())
             os.link(temporary, self.path(manifest.number))
+            sync_directory(self.directory)
         except FileExistsError:
             raise VersionExists(f"version {manifest.number} exists") from None
         finally:

@@ -6,6 +6,7 @@ another, so that a commit costs what changed, and the changes of a version are r
 
 import os
 import uuid
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,12 +21,22 @@ from dynamic_tables.bags.operators import Pairs
 from dynamic_tables.storage.clock import Timestamp
 from dynamic_tables.storage.netting import net
 from dynamic_tables.storage.versions import NoVersion, Purged
-from dynamic_tables.stores.arrow_rows import HIDDEN, table_of, types_of, versioned_rows
-from dynamic_tables.stores.manifests import DataFile, Manifest, ManifestLog, StoredField, VersionExists
+from dynamic_tables.stores.arrow_rows import HIDDEN, ROW_ID, VERSION, table_of, types_of, versioned_rows
+from dynamic_tables.stores.manifests import (
+    DataFile,
+    Manifest,
+    ManifestLog,
+    StoredField,
+    VersionExists,
+    sync_directory,
+)
 from dynamic_tables.values.changes import Action, Change, Contents, Delta, RowId
 from pruning.errors import InputError
 
 VERSIONS, DATA = "versions", "data"
+# The member of a frontier with the data timestamp.
+DATA_US = "data_us"
+ROWS_OF_FILE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +53,6 @@ class Staged:
     inserted: tuple[DataFile, ...] = ()
     deleted: tuple[DataFile, ...] = ()
     overwrites: bool = False
-
-    @property
-    def changed_count(self) -> int:
-        """The number of changed rows."""
-        return sum(file.rows for file in (*self.inserted, *self.deleted))
 
 
 class ParquetTable:
@@ -106,8 +112,37 @@ class ParquetTable:
         except NoVersion as error:
             raise Purged(f"version {number} is not retained") from error
 
+    def as_of(self, data_us: int) -> Manifest:
+        """Return the newest version committed at or before a data timestamp, in microseconds (R-DVS-81).
+
+        Raises:
+            NoVersion: The table was created later.
+            Purged: The version of that time is not retained.
+        """
+        numbers = self.log.numbers()
+        place = bisect_right(numbers, data_us, key=lambda number: self.version(number).committed.physical_us)
+        if place > 0:
+            return self.version(numbers[place - 1])
+        if numbers[0] > 0:
+            raise Purged(f"what the table was at {data_us} us is not retained")
+        raise NoVersion(f"the table was created after {data_us} us")
+
+    def refreshed_at(self, data_us: int) -> Manifest:
+        """Return the newest version whose frontier has exactly this data timestamp (R-DVS-82).
+
+        Raises:
+            NoVersion: No version that is retained has this timestamp.
+        """
+        for number in reversed(self.log.numbers()):
+            frontier = self.version(number).frontier
+            if frontier is not None and frontier[DATA_US] == data_us:
+                return self.version(number)
+        raise NoVersion(f"no refresh that is retained had the data timestamp {data_us} us")
+
     def changed_count(self, old: int, new: int) -> int:
         """Return the number of rows changed after version `old`, up to `new`, from manifests only.
+
+        It is 0 after maintenance only (trap 29). Of a version that was overwritten, all rows count.
 
         Raises:
             Purged: The old version is not retained.
@@ -152,13 +187,18 @@ class ParquetTable:
 
     def write(self, rows: Pairs, parent: Manifest, version: int) -> tuple[DataFile, ...]:
         """Write rows to a file, on disk before this returns; no rows need no file."""
-        if not rows:
+        return self.write_table(table_of(rows, parent.columns, version), version)
+
+    def write_table(self, rows: pa.Table, version: int) -> tuple[DataFile, ...]:
+        """Write stored rows to a file."""
+        if not len(rows):
             return ()
         file = DataFile(f"{version:020}-{uuid.uuid4().hex}.parquet", len(rows))
         with open(self.path(file), "xb") as sink:
-            pq.write_table(table_of(rows, parent.columns, version), sink)
+            pq.write_table(rows, sink)
             sink.flush()
             os.fsync(sink.fileno())
+        sync_directory(self.directory / DATA)
         return (file,)
 
     def commit(
@@ -177,6 +217,7 @@ class ParquetTable:
         assert committed > parent.committed, "commit timestamps go forward"
         earlier_data = () if staged.overwrites else parent.data
         earlier_deletions = () if staged.overwrites else parent.deletions
+        changed = (*staged.inserted, *(parent.data if staged.overwrites else staged.deleted))
         manifest = replace(
             parent,
             number=staged.version,
@@ -186,9 +227,39 @@ class ParquetTable:
             inserted=() if staged.overwrites else staged.inserted,
             deleted=staged.deleted,
             overwritten=staged.overwrites,
-            changed_count=parent.changed_count + staged.changed_count,
+            changed_count=parent.changed_count + sum(file.rows for file in changed),
             frontier=frontier,
         )
+        self.log.add(manifest)
+        return manifest
+
+    def compact(self, committed: Timestamp, *, rows_min: int = ROWS_OF_FILE) -> Manifest:
+        """Write small files and files with deleted rows anew, as a version without changes (trap 29).
+
+        Args:
+            committed: The time of the commit.
+            rows_min: Files with fewer rows are small; written files have about as many.
+
+        Raises:
+            VersionExists: Another writer was faster: nothing was changed.
+        """
+        parent = self.latest()
+        version, deletions = parent.number + 1, self.deletions(parent)
+        files: list[DataFile] = []
+        waiting: list[pa.Table] = []
+        for file in parent.data:
+            rows = without_deleted(self.table(file), deletions)
+            if file.rows == len(rows) >= rows_min:
+                files.append(file)
+                continue
+            waiting.append(rows)
+            if sum(map(len, waiting)) >= rows_min:
+                files += self.write_table(pa.concat_tables(waiting), version)
+                waiting = []
+        if waiting:
+            files += self.write_table(pa.concat_tables(waiting), version)
+        unchanged = replace(parent, inserted=(), deleted=(), overwritten=False, deletions=())
+        manifest = replace(unchanged, number=version, committed=committed, data=tuple(files))
         self.log.add(manifest)
         return manifest
 
@@ -266,6 +337,14 @@ class ParquetTable:
             for file in files
             for row_id, _, row in self.rows(file, manifest)
         )
+
+
+def without_deleted(rows: pa.Table, deletions: Mapping[RowId, int]) -> pa.Table:
+    """Return the rows that are not deleted."""
+    if not deletions:
+        return rows
+    pairs = zip(rows[ROW_ID].to_pylist(), rows[VERSION].to_pylist(), strict=True)
+    return rows.filter(pa.array([deletions.get(row_id, -1) <= version for row_id, version in pairs]))
 
 
 def files_of(manifest: Manifest) -> tuple[DataFile, ...]:

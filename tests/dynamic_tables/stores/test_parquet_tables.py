@@ -14,7 +14,7 @@ from crashing import Crash, crash_at
 
 from dynamic_tables.storage.clock import Timestamp
 from dynamic_tables.storage.netting import difference
-from dynamic_tables.storage.versions import Purged, Table
+from dynamic_tables.storage.versions import NoVersion, Purged, Table
 from dynamic_tables.stores.arrow_rows import stored_field
 from dynamic_tables.stores.manifests import Manifest, VersionExists
 from dynamic_tables.stores.parquet_table import ParquetTable
@@ -54,6 +54,10 @@ def drawn_world(
     stored, memory = create_table(directory, kind), Table(at(0))
     for second in range(1, steps + 1):
         before = memory.contents(memory.latest.number)
+        if random.random() < 0.15:
+            stored.compact(at(second), rows_min=random.choice((1, 3, 100)))
+            memory.commit(at(second), ())
+            continue
         step, parent = drawn_step(random, SOURCE, before), stored.latest()
         whole = random.random() < 0.2
         staged = stored.stage_whole(step.after, parent) if whole else stored.stage(step.changes, parent)
@@ -74,6 +78,7 @@ def assert_same_versions(stored: ParquetTable, memory: Table) -> None:
                 delta = difference(stored.contents(old), stored.contents(new))
             assert changes_as_set(delta) == changes_as_set(memory.changes(old, new))
             assert not delta or stored.changed_count(old, new) > 0
+            assert stored.as_of(new * 1_000_000).number == new
 
 
 def assert_worlds_agree(directory: Path, kind: type[ParquetTable]) -> None:
@@ -150,6 +155,45 @@ def test_of_two_commits_to_one_version_the_second_fails(tmp_path: Path) -> None:
         other.commit(staged, parent, at(2))
     assert set(other.contents(other.latest().number)) == {"r1", "r2"}
     assert other.latest().frontier == FRONTIER
+
+
+def test_a_table_that_is_overwritten_by_no_rows_has_changed(tmp_path: Path) -> None:
+    """Otherwise a refresh would find that there is nothing to do (R-DVS-23)."""
+    table = create_table(tmp_path)
+    commit(table, FIRST, 1)
+    parent = table.latest()
+    table.commit(table.stage_whole({}, parent), parent, at(2))
+    assert table.contents(2) == {}
+    assert table.changed_count(1, 2) == 2
+
+
+def test_compaction_changes_no_row_and_leaves_one_file(tmp_path: Path) -> None:
+    """Trap 29. Rows keep their versions, so that later deletions find them; large files stay."""
+    table = create_table(tmp_path)
+    for second, delta in enumerate((FIRST, SECOND), 1):
+        commit(table, delta, second, FRONTIER)
+    compacted = table.compact(at(3))
+    assert (len(compacted.data), compacted.deletions, compacted.frontier) == (1, (), FRONTIER)
+    assert table.changes(2, 3) == ()
+    assert table.changed_count(2, 3) == 0
+    assert table.refreshed_at(7).number == 3
+    assert table.compact(at(4), rows_min=2).data == compacted.data
+    commit(table, (Change(Action.DELETE, "r2", ROW),), 5)
+    assert set(table.contents(5)) == {"r3"}
+
+
+def test_versions_are_found_by_time(tmp_path: Path) -> None:
+    table = create_table(tmp_path)
+    commit(table, FIRST, 2, FRONTIER)
+    assert [table.as_of(second * 1_000_000).number for second in (0, 1, 2, 9)] == [0, 0, 1, 1]
+    with pytest.raises(NoVersion, match="was created after -1 us"):
+        table.as_of(-1)
+    assert table.refreshed_at(7).number == 1
+    with pytest.raises(NoVersion, match="data timestamp 8 us"):
+        table.refreshed_at(8)
+    table.purge(1, staged_before=0)
+    with pytest.raises(Purged, match="at 0 us is not retained"):
+        table.as_of(0)
 
 
 def test_purged_versions_cannot_be_read_and_others_stay(tmp_path: Path) -> None:
