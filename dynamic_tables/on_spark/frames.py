@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, StringType, StructField, StructType
 
+from dynamic_tables.on_spark.failures import user_errors
 from dynamic_tables.on_spark.physical_types import row_from_spark, row_to_spark, spark_type
 from dynamic_tables.values.changes import Action, Change, Contents, Delta, Row, RowId
 from dynamic_tables.values.errors import DuplicateRowId
@@ -123,15 +124,22 @@ def changes_frame(spark: SparkSession, delta: Delta, types: Sequence[Type]) -> R
 
 
 def rows_of(frame: RowFrame) -> list[tuple[RowId, Row]]:
-    """Return the rows of a frame, in Python."""
+    """Return the rows of a frame, in Python.
+
+    Raises:
+        UserError: The query failed on these rows.
+    """
     convert = row_from_spark(frame.types)
-    return [(row[0], convert(row[1:])) for row in frame.in_order().data.collect()]
+    with user_errors():
+        rows = frame.in_order().data.collect()
+    return [(row[0], convert(row[1:])) for row in rows]
 
 
 def contents_of(frame: RowFrame) -> Contents:
     """Return the rows of a frame by their ids.
 
     Raises:
+        UserError: The query failed on these rows.
         DuplicateRowId: Two rows have the same id.
     """
     rows = rows_of(frame)
@@ -142,8 +150,13 @@ def contents_of(frame: RowFrame) -> Contents:
 
 
 def delta_of(frame: RowFrame) -> Delta:
-    """Return the changes of a frame, deletions first."""
+    """Return the changes of a frame, deletions first.
+
+    Raises:
+        UserError: The query failed on these rows.
+    """
     convert = row_from_spark(frame.types)
-    rows: list[Any] = frame.in_order().data.collect()
+    with user_errors():
+        rows: list[Any] = frame.in_order().data.collect()
     changes = [Change(Action.DELETE if row[0] else Action.INSERT, row[1], convert(row[2:])) for row in rows]
     return tuple(sorted(changes, key=lambda change: change.action is Action.INSERT))

@@ -13,6 +13,7 @@ from dynamic_tables.maintenance.plans import Changes
 from dynamic_tables.maintenance.queries import Query
 from dynamic_tables.maintenance.restriction import KEY_PUSHDOWN, KeyPushdown
 from dynamic_tables.on_spark.changes import NODES, Nodes, PlanEvaluation, SparkSource
+from dynamic_tables.on_spark.failures import user_errors
 from dynamic_tables.on_spark.few_changes import (
     ROWS_MAX,
     FewRowsInterval,
@@ -107,10 +108,15 @@ class SparkBackend:
                 return None
 
     def changes(self, query: Query, sources: Mapping[str, SparkSource]) -> RowFrame:
-        """Return the changes of the query's result over the interval of its sources."""
+        """Return the changes of the query's result over the interval of its sources.
+
+        Raises:
+            UserError: The query failed on these rows; it may also fail when the frame is read.
+            Refused: The query cannot be maintained incrementally.
+        """
         query.require_incremental()
         plan = self.plans.get(query)
         if plan is None:
             plan = self.plans[query] = differentiate(query.relation, self.rules, self.pushdown)
-        with exact_settings(self.spark):
+        with exact_settings(self.spark), user_errors():
             return PlanEvaluation(plan, sources, self.kernels, self.nodes).result()
