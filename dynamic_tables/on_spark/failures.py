@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from dynamic_tables.values.errors import CastFailed, DivisionByZero, Overflow, UserError
@@ -30,7 +31,7 @@ def user_errors() -> Iterator[None]:
     """
     try:
         yield
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
         failure = user_error(str(error))
         if failure is None:
             raise
@@ -50,7 +51,7 @@ def user_error(text: str) -> UserError | None:
         name, sentence = in_python.groups()
         kinds: dict[str, type[UserError]] = {kind.__name__: kind for kind in UserError.__subclasses__()}
         return kinds[name](sentence) if name in kinds else None
-    in_spark = IN_SPARK.search(text)
-    if in_spark is None or in_spark[1] not in CONDITIONS:
-        return None
-    return CONDITIONS[in_spark[1]](in_spark[2])
+    for condition, sentence in IN_SPARK.findall(text):
+        if condition in CONDITIONS:
+            return CONDITIONS[condition](sentence)
+    return None
