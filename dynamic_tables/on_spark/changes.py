@@ -121,15 +121,15 @@ class PlanEvaluation:
         Plans of the same rows at both ends are computed at once, so that sources are read once.
         """
         match before, after:
-            case Snapshot(), Snapshot():
+            case Snapshot(), Snapshot() if before.relation is after.relation:
                 return self.snapshots(after.relation)
-            case PartialSnapshot(), PartialSnapshot():
+            case PartialSnapshot(), PartialSnapshot() if before.operator is after.operator:
                 ends = zip(before.inputs, after.inputs, strict=True)
                 result: RowFrame = self.kernel(after.operator)(*[self.both_ends(*end) for end in ends])
                 return result
-            case AffectedRows(), AffectedRows():
+            case AffectedRows(), AffectedRows() if before.among is after.among:
                 return rows_among(self, after, self.both_ends(before.rows, after.rows))
-            case WithChanged(), WithChanged():
+            case WithChanged(), WithChanged() if before.changes is after.changes:
                 changes: RowFrame = self.value(after.changes)
                 return union_of([self.both_ends(before.rows, after.rows).without(changes), changes])
         return union_of([self.value(before).with_end(True), self.value(after).with_end(False)])
