@@ -4,6 +4,7 @@ Rows of different intervals are told apart by one more tag, which no operator mi
 Spark computes all intervals of a query.
 """
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -123,7 +124,7 @@ def full_in_python(intervals: Intervals) -> list[dict[str, Hashable]]:
     return [{row_id: exact_key(row) for row_id, row in result.items()} for result in results]
 
 
-def changes_by_spark(backend: SparkBackend, intervals: Intervals) -> list[list[tuple[str, str, str]]]:
+def changes_by_spark(backend: SparkBackend, intervals: Intervals) -> list[Counter[Hashable]]:
     """The changes in each interval, by Spark."""
     before, after = intervals.versions[:-1], intervals.versions[1:]
     sources = {
@@ -143,7 +144,7 @@ def changes_by_spark(backend: SparkBackend, intervals: Intervals) -> list[list[t
     return [comparable(delta) for delta in deltas]
 
 
-def changes_in_python(intervals: Intervals) -> list[list[tuple[str, str, str]]]:
+def changes_in_python(intervals: Intervals) -> list[Counter[Hashable]]:
     """The changes in each interval, by the backend in Python."""
     return [comparable(delta) for delta in python_deltas(intervals)]
 
@@ -158,6 +159,6 @@ def python_deltas(intervals: Intervals) -> Iterator[Delta]:
         yield bag.changes(intervals.query, sources)
 
 
-def comparable(delta: Sequence[Change]) -> list[tuple[str, str, str]]:
-    """Changes in an order of their own, as what no expression can tell apart."""
-    return sorted((change.action.value, change.row_id, repr(exact_key(change.row))) for change in delta)
+def comparable(delta: Sequence[Change]) -> Counter[Hashable]:
+    """Changes without an order, as what no expression tells apart: 1.10 is 1.1."""
+    return Counter((change.action, change.row_id, exact_key(change.row)) for change in delta)
