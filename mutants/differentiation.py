@@ -318,8 +318,8 @@ def with_pusher(operator: type[Relation], below: Below) -> BagBackend:
 
 
 def with_rule(operator: type[Relation], rule: Rule) -> BagBackend:
-    """Return a backend with one other rule."""
-    return BagBackend(rules={**RULES, operator: rule})
+    """Return a backend with one other rule, which it applies whether or not the result is at hand."""
+    return BagBackend(rules={**RULES, operator: rule}, held=Derivative)
 
 
 def with_kernel(operator: type[Relation], kernel: Callable[[Any], Kernel]) -> BagBackend:
