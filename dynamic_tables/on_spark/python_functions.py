@@ -5,6 +5,7 @@ rows that a condition above leaves out; these may fail there, so that Spark is n
 deterministic.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
@@ -34,7 +35,7 @@ from dynamic_tables.values.key_texts import value_text
 from dynamic_tables.values.types import VARIANT, Type
 
 
-class PythonFunction:
+class PythonFunction(ABC):
     """A function that is sent to Python workers, which prepare it once for many rows."""
 
     @cached_property
@@ -42,9 +43,9 @@ class PythonFunction:
         """The prepared function, from values of Spark to a value of Spark."""
         return self.prepare()
 
+    @abstractmethod
     def prepare(self) -> Callable[..., Any]:
         """Return the function."""
-        raise NotImplementedError
 
     def __call__(self, *values: Any) -> Any:
         """Call the function."""

@@ -115,7 +115,7 @@ def test_expressions_give_the_same_values(spark: Any, type_: Type) -> None:
 
 def test_most_expressions_are_computed_by_spark_itself() -> None:
     """LOWER-2 reaches both ways."""
-    native = [native_column(each) is not None for type_ in CELLS for each in expressions_of(type_)]
+    native = [native_column(part) is not None for type_ in CELLS for part in expressions_of(type_)]
     assert 0.9 * len(native) < sum(native) < len(native)
 
 

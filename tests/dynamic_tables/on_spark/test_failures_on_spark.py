@@ -44,7 +44,7 @@ def test_full_evaluation_fails_alike(spark: Any, name: str) -> None:
 
 
 def test_changes_fail_alike(spark: Any) -> None:
-    """Whether Spark fails while nodes of the plan are kept, or when the changes are read."""
+    """Also where Spark fails while it keeps nodes of the plan, before the changes are read."""
     types = (INTEGER, INTEGER)
     delta = (Change(Action.INSERT, "r1", ROWS["r1"]),)
     for name in ("division, in Python", "sum, in Python"):
