@@ -221,9 +221,8 @@ def measure(bench: Bench, options: argparse.Namespace) -> None:
     """Print a line for each query and kind of change."""
     copy = bind_definition(SqlDefinition("SELECT id FROM customers"), TABLES.get)
     insertion = (Change(Action.INSERT, "0", (0,)),)
-    print(
-        f"floor: {median(seconds(partial(bench.commit, copy, insertion)) for _ in range(options.rounds)):.3f} s"
-    )
+    floor = median(seconds(partial(bench.commit, copy, insertion)) for _ in range(options.rounds))
+    print(f"floor: {floor:.3f} s")
     titles = ("changed", "full", "few", "ratio", *(("by Spark", "ratio") if options.spark else ()))
     print(f"{'query':<16}{'changes':<12}" + "".join(f"{title:>10}" for title in titles))
     for kind in ("clustered", "scattered", "dimension"):

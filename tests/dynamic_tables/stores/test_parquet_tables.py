@@ -132,7 +132,7 @@ def test_a_crash_at_any_call_leaves_the_old_version_or_the_new_one(tmp_path: Pat
             assert (set(contents), latest.frontier) in (({"r1", "r2"}, None), ({"r2", "r3"}, FRONTIER))
             outcomes.add((crashed, latest.number))
             again.purge(0, staged_before=time.time() + 60)
-            named = {file.name for number in (1, latest.number) for file in files(again.version(number))}
+            named = {file.name for kept in (1, latest.number) for file in files(again.version(kept))}
             assert set(os.listdir(table.directory / "data")) == named
             assert exact(again.contents(latest.number)) == exact(contents)
             commit(again, (Change(Action.DELETE, "r2", ROW),), 3)
