@@ -24,8 +24,9 @@ from dynamic_tables.scheduling.events import Fault
 from dynamic_tables.scheduling.scheduler import TICK_US
 from dynamic_tables.storage.clock import Clock, Timestamp
 from dynamic_tables.storage.frontiers import Dependencies, Frontier, SourceVersion, TableId
-from dynamic_tables.storage.versions import NoVersion, Purged, Table, Version
-from dynamic_tables.values.changes import Delta
+from dynamic_tables.storage.staging import NO_CHANGES
+from dynamic_tables.storage.stores import StoredVersion
+from dynamic_tables.storage.versions import NoVersion, Purged, Table
 
 # The state and the version that are read of a source
 
@@ -35,22 +36,22 @@ def names_of_now(catalog: Catalog, entity: Entity, data_us: int) -> State:
     return catalog.state
 
 
-def newest_of_bases(table: Table, kind: EntityKind, data_us: int) -> Version:
+def newest_of_bases(table: Table, kind: EntityKind, data_us: int) -> StoredVersion:
     """Base tables are read as they are now."""
     return table.latest if kind is EntityKind.TABLE else choose_version(table, kind, data_us)
 
 
-def by_commit_time(table: Table, kind: EntityKind, data_us: int) -> Version:
+def by_commit_time(table: Table, kind: EntityKind, data_us: int) -> StoredVersion:
     """Dynamic tables are read as of a time."""
     return choose_version(table, EntityKind.TABLE, data_us)
 
 
-def open_end(table: Table, kind: EntityKind, data_us: int) -> Version:
+def open_end(table: Table, kind: EntityKind, data_us: int) -> StoredVersion:
     """A commit of the very microsecond is not seen."""
     return choose_version(table, kind, data_us - 1 if kind is EntityKind.TABLE else data_us)
 
 
-def unseen_reads(table: Table, kind: EntityKind, data_us: int) -> Version:
+def unseen_reads(table: Table, kind: EntityKind, data_us: int) -> StoredVersion:
     """Writers do not learn what was read."""
     before_us = table.read_us
     try:
@@ -85,7 +86,7 @@ def versions_are_changes(sources: Sequence[NewVersions]) -> tuple[bool, int]:
 # The delta of an incremental refresh
 
 
-def skip_loses_an_interval(plan: RefreshPlan, tables: Mapping[TableId, Table], backend: Backend) -> Delta:
+def skip_loses_an_interval(plan: RefreshPlan, tables: Mapping[TableId, Table], backend: Backend) -> Any:
     """Changes are those of one period."""
     assert plan.base is not None, "the first refresh is not incremental"
     begins = {
@@ -102,7 +103,7 @@ def _one_period_ago(table: Table, old: SourceVersion, data_us: int) -> SourceVer
         return old
 
 
-def interval_of_one_number(plan: RefreshPlan, tables: Mapping[TableId, Table], backend: Backend) -> Delta:
+def interval_of_one_number(plan: RefreshPlan, tables: Mapping[TableId, Table], backend: Backend) -> Any:
     """All intervals begin at the newest."""
     assert plan.base is not None, "the first refresh is not incremental"
     newest = max(consumed.committed for consumed in plan.base.versions.values())
@@ -122,7 +123,13 @@ def _with_begins(plan: RefreshPlan, base: Frontier, begins: Mapping[TableId, Sou
 # Engines
 
 
-class ReplaceUnseen(Engine):
+class MemoryEngine(Engine):
+    """An engine over tables in memory."""
+
+    _tables: Mapping[TableId, Table]
+
+
+class ReplaceUnseen(MemoryEngine):
     """A query stays bound to what it first read."""
 
     def __init__(self, **options: Any) -> None:
@@ -139,10 +146,13 @@ class ReplaceUnseen(Engine):
 
     def dependencies(self, state: State, entity: Entity) -> Dependencies:
         frontier = self._tables[entity.identity].frontier
-        return super().dependencies(state, entity) if frontier is None else frontier.dependencies
+        if frontier is None:
+            return super().dependencies(state, entity)
+        assert isinstance(frontier.dependencies, Dependencies), "tables in memory keep their queries"
+        return frontier.dependencies
 
 
-class ColumnsByPlace(Engine):
+class ColumnsByPlace(MemoryEngine):
     """Columns are those of stored rows."""
 
     def dependencies(self, state: State, entity: Entity) -> Dependencies:
@@ -150,7 +160,7 @@ class ColumnsByPlace(Engine):
         return Dependencies(dependencies.query, frozenset(), dict.fromkeys(dependencies.layouts))
 
 
-class FrontierFirst(Engine):
+class FrontierFirst(MemoryEngine):
     """The frontier moves when a refresh begins."""
 
     def begin(self, table_id: TableId, data_us: int, *, now_us: int) -> RefreshPlan:
@@ -167,7 +177,7 @@ class FrontierFirst(Engine):
         return super().commit(staged, clock=clock, wall_us=wall_us, now_us=now_us)
 
 
-class FrontierBeforeContents(Engine):
+class FrontierBeforeContents(MemoryEngine):
     """Moves the frontier, and dies before the contents are there (trap 31); one commit in five."""
 
     commits = 0
@@ -180,18 +190,18 @@ class FrontierBeforeContents(Engine):
         table = self._tables[plan.table]
         self._require_forward(table, table.frontier, plan.data_us)
         committed = stamp(clock, wall_us, (table,))
-        table.commit_refresh(Frontier(plan.data_us, committed, plan.versions, plan.dependencies), ())
+        table.commit_refresh(Frontier(plan.data_us, committed, plan.versions, plan.dependencies), NO_CHANGES)
         raise RefreshFailed(Fault.SYSTEM, "the worker died")
 
 
-class CountsFirstSource(Engine):
+class CountsFirstSource(MemoryEngine):
     """Looks for changes of the first source alone (R-DVS-23)."""
 
     def _count_changes(self, base: Frontier, versions: Mapping[TableId, SourceVersion]) -> tuple[bool, int]:
         return super()._count_changes(base, dict(list(versions.items())[:1]))
 
 
-class IgnoresReplacement(Engine):
+class IgnoresReplacement(MemoryEngine):
     """Goes on with a source that has taken the place of another (R-DVS-42)."""
 
     def _has_other_definition(self, base: Frontier, dependencies: Dependencies) -> bool:
@@ -202,14 +212,14 @@ class IgnoresReplacement(Engine):
         return super()._count_changes(base, common)
 
 
-class ColumnsByName(Engine):
+class ColumnsByName(MemoryEngine):
     """Takes a column that was dropped and added again for the same (trap 41)."""
 
     def _has_other_definition(self, base: Frontier, dependencies: Dependencies) -> bool:
-        return base.dependencies.query.fingerprint != dependencies.query.fingerprint
+        return base.dependencies.key.fingerprint != dependencies.key.fingerprint
 
 
-class NeverReinitializes(Engine):
+class NeverReinitializes(MemoryEngine):
     """Takes changes of a definition for changes of data (R-DVS-44)."""
 
     def _choose(
@@ -225,7 +235,7 @@ class NeverReinitializes(Engine):
         return action, cause, count
 
 
-class MergesAgain(Engine):
+class MergesAgain(MemoryEngine):
     """Merges what it computed into whatever the table holds (R-DVS-38)."""
 
     def commit(self, staged: StagedRefresh, *, clock: Clock, wall_us: int, now_us: int) -> bool:
@@ -236,31 +246,33 @@ class MergesAgain(Engine):
         return super().commit(staged, clock=clock, wall_us=wall_us, now_us=now_us)
 
 
-class AppliedTwice(Engine):
+class AppliedTwice(MemoryEngine):
     """A commit that comes twice is done twice."""
 
     def commit(self, staged: StagedRefresh, *, clock: Clock, wall_us: int, now_us: int) -> bool:
         table = self._tables[staged.plan.table]
         if table.frontier is not None and table.frontier.data_us == staged.plan.data_us:
-            table.commit(stamp(clock, wall_us, (table,)), staged.changes)
+            table.commit(stamp(clock, wall_us, (table,)), staged.changes.changes)
             return True
         return super().commit(staged, clock=clock, wall_us=wall_us, now_us=now_us)
 
 
-class Torn(Engine):
+class Torn(MemoryEngine):
     """Contents come before their frontier."""
 
     def compute(self, plan: RefreshPlan) -> StagedRefresh:
         staged = super().compute(plan)
         table = self._tables[plan.table]
-        if staged.changes and plan.base is not None:
+        if staged.changes.changes and plan.base is not None:
             late = table.latest.commit_time
-            table.commit(Timestamp(max(late.physical_us, table.read_us) + 1, 0, late.node), staged.changes)
-            return StagedRefresh(plan, ())
+            table.commit(
+                Timestamp(max(late.physical_us, table.read_us) + 1, 0, late.node), staged.changes.changes
+            )
+            return StagedRefresh(plan, NO_CHANGES)
         return staged
 
 
-class LastWriterWins(Engine):
+class LastWriterWins(MemoryEngine):
     """A refresh of an old frontier is committed."""
 
     def compute(self, plan: RefreshPlan) -> StagedRefresh:
@@ -290,7 +302,7 @@ def _is_overtaken(table: Table, plan: RefreshPlan) -> bool:
     return False
 
 
-class ErrorsAreEmpty(Engine):
+class ErrorsAreEmpty(MemoryEngine):
     """A query that fails changes nothing."""
 
     def compute(self, plan: RefreshPlan) -> StagedRefresh:
@@ -299,4 +311,4 @@ class ErrorsAreEmpty(Engine):
         except RefreshFailed as error:
             if error.fault is not Fault.USER:
                 raise
-            return StagedRefresh(plan, ())
+            return StagedRefresh(plan, NO_CHANGES)

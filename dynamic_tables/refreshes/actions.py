@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dynamic_tables.scheduling.events import Fault
 from dynamic_tables.storage.frontiers import Dependencies, Frontier, SourceVersion, TableId
-from dynamic_tables.values.changes import Delta
+from dynamic_tables.storage.staging import StagedChanges
 
 
 class RefreshAction(enum.Enum):
@@ -83,7 +83,7 @@ class StagedRefresh(NamedTuple):
     """A refresh that is computed but not committed: no reader sees it."""
 
     plan: RefreshPlan
-    changes: Delta
+    changes: StagedChanges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

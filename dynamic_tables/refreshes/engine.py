@@ -27,10 +27,10 @@ from dynamic_tables.refreshes.actions import (
 from dynamic_tables.refreshes.policy import POLICY, EnginePolicy, NewVersions
 from dynamic_tables.scheduling.events import Fault
 from dynamic_tables.storage.clock import Clock, Timestamp
-from dynamic_tables.storage.frontiers import Dependencies, Frontier, SourceVersion, TableId
-from dynamic_tables.storage.netting import difference, reshape
-from dynamic_tables.storage.versions import NoVersion, Purged, Table, Version
-from dynamic_tables.values.changes import Action, Contents, Delta
+from dynamic_tables.storage.frontiers import Dependencies, Frontier, SourceVersion, TableId, agree
+from dynamic_tables.storage.staging import NO_CHANGES, InvalidChanges, StagedChanges
+from dynamic_tables.storage.stores import Store, StoredVersion
+from dynamic_tables.storage.versions import NoVersion, Purged
 from dynamic_tables.values.errors import DuplicateRowId, UserError
 from dynamic_tables.values.types import Field
 from pruning.errors import InputError
@@ -57,7 +57,7 @@ class Engine:
         self,
         *,
         catalog: Catalog,
-        tables: Mapping[TableId, Table],
+        tables: Mapping[TableId, Store],
         backend: Backend,
         bind: Binder,
         log: Callable[[RefreshRecord], None] | None = None,
@@ -95,7 +95,7 @@ class Engine:
             table_id, data_us, action, cause, dependencies, base, versions, changed_count, now_us
         )
 
-    def _require_forward(self, table: Table, base: Frontier | None, data_us: int) -> None:
+    def _require_forward(self, table: Store, base: Frontier | None, data_us: int) -> None:
         """Raise unless the data timestamp goes forward (R-DVS-04)."""
         if base is None or base.data_us < data_us:
             return
@@ -153,7 +153,7 @@ class Engine:
         dynamic = (source for source in entities[1:] if source and source.kind is EntityKind.DYNAMIC_TABLE)
         return (*entities, *(self.dependencies(state, source) for source in dynamic))
 
-    def _version(self, entity: Entity, source: TableId, data_us: int) -> Version:
+    def _version(self, entity: Entity, source: TableId, data_us: int) -> StoredVersion:
         """Return the version that a refresh reads of a source; without one, the refresh fails (R-DVS-82)."""
         try:
             return self._policy.choose_version(self._tables[source], entity.kind, data_us)
@@ -185,7 +185,7 @@ class Engine:
 
     def _has_other_definition(self, base: Frontier, dependencies: Dependencies) -> bool:
         """Tell whether the contents come from another definition or other source columns (R-DVS-42 to 44)."""
-        if base.dependencies is not dependencies and not base.dependencies.agree_with(dependencies):
+        if not agree(base.dependencies, dependencies):
             return True
         for source, consumed in base.versions.items():
             if consumed.number < self._tables[source].columns_since:
@@ -216,7 +216,7 @@ class Engine:
         """
         self._require_base(plan)  # otherwise validation and contents could refer to different versions
         if plan.action is RefreshAction.NO_DATA:
-            return StagedRefresh(plan, ())
+            return StagedRefresh(plan, NO_CHANGES)
         try:
             if plan.action is RefreshAction.INCREMENTAL:
                 return StagedRefresh(plan, self._incremental(plan))
@@ -225,44 +225,24 @@ class Engine:
             raise RefreshFailed(Fault.USER, str(error)) from error
         except Purged as error:
             raise RefreshFailed(Fault.SYSTEM, f"purged while it was read: {error}") from error
+        except InvalidChanges as error:
+            raise ValidationFailed(error.validation, Fault.SYSTEM, str(error)) from error
         except DuplicateRowId as error:
             raise ValidationFailed(2, Fault.SYSTEM, str(error)) from error
 
-    def _overwriting(self, plan: RefreshPlan) -> Delta:
-        """Return the difference between the table's contents and the query's result."""
+    def _overwriting(self, plan: RefreshPlan) -> StagedChanges:
+        """Return the query's result, staged in place of the table's contents."""
         layouts = plan.dependencies.layouts
         sources = {
-            source: reshape(self._tables[source].contents(consumed.number), layouts[source])
+            source: self._tables[source].rows(consumed.number, layouts[source])
             for source, consumed in plan.versions.items()
         }
-        return difference(self._current_contents(plan), self._backend.full(plan.dependencies.query, sources))
+        return self._tables[plan.table].stage_whole(self._backend.full(plan.dependencies.query, sources))
 
-    def _incremental(self, plan: RefreshPlan) -> Delta:
-        """Return the changes of the query's result, validated."""
+    def _incremental(self, plan: RefreshPlan) -> StagedChanges:
+        """Return the changes of the query's result, staged."""
         changes = self._policy.compute_delta(plan, self._tables, self._backend)
-        self._validate(changes, self._current_contents(plan))
-        return changes
-
-    def _current_contents(self, plan: RefreshPlan) -> Contents:
-        """Return the present contents of the table."""
-        table = self._tables[plan.table]
-        return table.contents(table.latest.number)
-
-    def _validate(self, changes: Delta, held: Contents) -> None:
-        """Check that no id occurs twice with one action and that no missing row is deleted (R-DVS-92)."""
-        deleted = [change.row_id for change in changes if change.action is Action.DELETE]
-        inserted = [change.row_id for change in changes if change.action is Action.INSERT]
-        for ids in (deleted, inserted):
-            if len(set(ids)) != len(ids):
-                raise ValidationFailed(2, Fault.SYSTEM, "a delta has one row id twice with one action")
-        missing = next((row_id for row_id in deleted if row_id not in held), None)
-        if missing is not None:
-            raise ValidationFailed(3, Fault.SYSTEM, f"a delta deletes row {missing}, which does not exist")
-        repeated = next(
-            (row_id for row_id in inserted if row_id in held and row_id not in set(deleted)), None
-        )
-        if repeated is not None:
-            raise ValidationFailed(4, Fault.SYSTEM, f"a delta inserts row {repeated}, which exists")
+        return self._tables[plan.table].stage(changes)
 
     # Commit
 
@@ -302,14 +282,13 @@ class Engine:
 
     def _record_of(self, staged: StagedRefresh, ended_us: int) -> RefreshRecord:
         plan, changes = staged
-        inserted_count = sum(change.action is Action.INSERT for change in changes)
         return RefreshRecord(
             table=plan.table,
             data_us=plan.data_us,
             action=plan.action,
             cause=plan.cause,
-            inserted_count=inserted_count,
-            deleted_count=len(changes) - inserted_count,
+            inserted_count=changes.inserted_count,
+            deleted_count=changes.deleted_count,
             began_us=plan.began_us,
             ended_us=ended_us,
         )
@@ -319,7 +298,7 @@ def _full_action(entity: Entity) -> RefreshAction:
     return RefreshAction.FULL if entity.mode is Mode.FULL else RefreshAction.REINITIALIZE
 
 
-def stamp(clock: Clock, wall_us: int, tables: tuple[Table, ...]) -> Timestamp:
+def stamp(clock: Clock, wall_us: int, tables: tuple[Store, ...]) -> Timestamp:
     """Return a commit timestamp above the tables' versions and everything read of them (R-DVS-83)."""
     for table in tables:
         clock.receive(table.latest.consumed.committed)

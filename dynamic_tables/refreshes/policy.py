@@ -2,16 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from dynamic_tables.bags.backends import Backend
 from dynamic_tables.catalog.entities import Entity, EntityKind, State
 from dynamic_tables.catalog.log import Catalog
 from dynamic_tables.refreshes.actions import RefreshPlan
-from dynamic_tables.refreshes.intervals import TableInterval
 from dynamic_tables.storage.frontiers import TableId
-from dynamic_tables.storage.versions import Table, Version
-from dynamic_tables.values.changes import Delta
+from dynamic_tables.storage.stores import Store, StoredVersion
 
 
 class NewVersions(NamedTuple):
@@ -22,7 +20,7 @@ class NewVersions(NamedTuple):
         new: The version that this refresh reads.
     """
 
-    table: Table
+    table: Store
     old: int
     new: int
 
@@ -33,7 +31,7 @@ def choose_state(catalog: Catalog, entity: Entity, data_us: int) -> State:
     return catalog.as_of(data_us if data_us > created_us else created_us)
 
 
-def choose_version(table: Table, kind: EntityKind, data_us: int) -> Version:
+def choose_version(table: Store, kind: EntityKind, data_us: int) -> StoredVersion:
     """Return a source's version at a data timestamp; a dynamic table needs that refresh (R-DVS-06).
 
     Raises:
@@ -57,8 +55,8 @@ def count_changes(sources: Sequence[NewVersions]) -> tuple[bool, int]:
     return changed_count > 0, changed_count
 
 
-def compute_delta(plan: RefreshPlan, tables: Mapping[TableId, Table], backend: Backend) -> Delta:
-    """Return the changes of the query's result, from an interval per source (R-DVS-85).
+def compute_delta(plan: RefreshPlan, tables: Mapping[TableId, Store], backend: Backend) -> Any:
+    """Return the changes of the query's result in the backend's form, from an interval per source (R-DVS-85).
 
     Each interval begins at the version that the table's present contents were computed from, however many
     data timestamps were skipped since (R-DVS-31).
@@ -66,19 +64,18 @@ def compute_delta(plan: RefreshPlan, tables: Mapping[TableId, Table], backend: B
     assert plan.base is not None, "the first refresh is not incremental"
     layouts = plan.dependencies.layouts
     sources = {
-        source: TableInterval(
-            tables[source], plan.base.versions[source].number, consumed.number, layouts[source]
-        )
+        source: tables[source].interval(plan.base.versions[source].number, consumed.number, layouts[source])
         for source, consumed in plan.versions.items()
     }
     table = tables[plan.table]
-    return backend.changes(plan.dependencies.query, sources, table.contents(table.latest.number))
+    return backend.changes(plan.dependencies.query, sources, table.rows(table.latest.number))
 
 
 ChooseState: TypeAlias = Callable[[Catalog, Entity, int], State]
-ChooseVersion: TypeAlias = Callable[[Table, EntityKind, int], Version]
+# The class of tables is that of the engine.
+ChooseVersion: TypeAlias = Callable[[Any, EntityKind, int], StoredVersion]
 CountChanges: TypeAlias = Callable[[Sequence[NewVersions]], tuple[bool, int]]
-ComputeDelta: TypeAlias = Callable[[RefreshPlan, Mapping[TableId, Table], Backend], Delta]
+ComputeDelta: TypeAlias = Callable[[RefreshPlan, Mapping[TableId, Any], Backend], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from dynamic_tables.maintenance.queries import Query
@@ -18,13 +19,31 @@ class SourceVersion(NamedTuple):
     committed: Timestamp
 
 
+class DefinitionKey(NamedTuple):
+    """A definition by which contents are computed, as far as it can be stored and compared.
+
+    Attributes:
+        fingerprint: That of the query.
+        columns: The names of the columns of the result.
+        used: The columns that the query uses, each with its source and its position in stored rows
+            (R-DVS-43): a column that was dropped and added again has another position.
+    """
+
+    fingerprint: str
+    columns: tuple[str, ...]
+    used: frozenset[tuple[TableId, str, int]]
+
+    def agrees_with(self, other: "DefinitionKey") -> bool:
+        """Tell whether contents computed by one definition stay valid under the other (R-DVS-42 to 44)."""
+        return self.fingerprint == other.fingerprint and self.used == other.used
+
+
 @dataclass(frozen=True, eq=False)
 class Dependencies:
     """The definition by which contents are computed, and the columns on which it depends.
 
     Attributes:
-        used: The columns that the query uses, each with its source and its position in stored rows
-            (R-DVS-43): a column that was dropped and added again has another position.
+        used: As in `DefinitionKey`.
         layouts: For each source, the positions of its present columns in stored rows; None: as stored.
     """
 
@@ -32,14 +51,10 @@ class Dependencies:
     used: frozenset[tuple[TableId, str, int]]
     layouts: Mapping[TableId, tuple[int, ...] | None]
 
-    def agree_with(self, other: "Dependencies") -> bool:
-        """Tell whether contents computed by one definition stay valid under the other (R-DVS-42 to 44)."""
-        same = self.query.fingerprint == other.query.fingerprint and self.used == other.used
-        return self is other or same
-
-    def has_other_columns(self, other: "Dependencies") -> bool:
-        """Tell whether the two queries give different columns."""
-        return self is not other and self.query.columns != other.query.columns
+    @cached_property
+    def key(self) -> DefinitionKey:
+        """The definition, as far as it can be stored."""
+        return DefinitionKey(self.query.fingerprint, self.query.columns, self.used)
 
     def with_sources(self, identities: Mapping[TableId, TableId]) -> "Dependencies":
         """Return the same dependencies on other sources, as in a clone; sources not in `identities` stay."""
@@ -48,6 +63,30 @@ class Dependencies:
             frozenset((identities.get(source, source), name, place) for source, name, place in self.used),
             {identities.get(source, source): layout for source, layout in self.layouts.items()},
         )
+
+
+@dataclass(frozen=True, eq=False)
+class StoredDependencies:
+    """The dependencies of contents that another process computed."""
+
+    key: DefinitionKey
+
+    def with_sources(self, identities: Mapping[TableId, TableId]) -> "StoredDependencies":
+        """Return dependencies that agree with none: a fingerprint has no sources that can be replaced."""
+        return StoredDependencies(self.key._replace(fingerprint=""))
+
+
+def agree(one: "AnyDependencies", other: "AnyDependencies") -> bool:
+    """Tell whether contents computed by one definition stay valid under the other (R-DVS-42 to 44)."""
+    return one is other or one.key.agrees_with(other.key)
+
+
+def differ_in_columns(one: "AnyDependencies", other: "AnyDependencies") -> bool:
+    """Tell whether two queries give different columns."""
+    return one is not other and one.key.columns != other.key.columns
+
+
+AnyDependencies: TypeAlias = Dependencies | StoredDependencies
 
 
 class Frontier(NamedTuple):
@@ -63,7 +102,7 @@ class Frontier(NamedTuple):
     data_us: int
     committed: Timestamp
     versions: Mapping[TableId, SourceVersion]
-    dependencies: Dependencies
+    dependencies: AnyDependencies
 
     def with_sources(self, identities: Mapping[TableId, TableId]) -> "Frontier":
         """Return the frontier with other sources at the same versions, as in a clone (R-DVS-46)."""

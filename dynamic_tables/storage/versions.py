@@ -9,8 +9,10 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
 from dynamic_tables.storage.clock import Timestamp
-from dynamic_tables.storage.frontiers import Frontier, SourceVersion
-from dynamic_tables.storage.netting import apply, inverse, net
+from dynamic_tables.storage.frontiers import Frontier, SourceVersion, differ_in_columns
+from dynamic_tables.storage.intervals import TableInterval
+from dynamic_tables.storage.netting import apply, inverse, net, reshape
+from dynamic_tables.storage.staging import StagedChanges, stage_delta, stage_difference
 from dynamic_tables.values.changes import Contents, Delta, Row, RowId
 
 # The number of versions whose contents are kept: the newest, and one that a slow reader works on.
@@ -161,6 +163,14 @@ class Table:
         self._keep(number, rows)
         return rows
 
+    def rows(self, number: int, positions: tuple[int, ...] | None = None) -> Contents:
+        """Return the contents of a version in a column layout; None: as stored."""
+        return reshape(self.contents(number), positions)
+
+    def interval(self, old: int, new: int, positions: tuple[int, ...] | None) -> TableInterval:
+        """Return the table over the interval between two versions, in a column layout."""
+        return TableInterval(self, old, new, positions)
+
     # Reading changes
 
     def changed_count(self, old: int, new: int) -> int:
@@ -196,16 +206,28 @@ class Table:
         self._versions.append(version)
         return version
 
-    def commit_refresh(self, frontier: Frontier, changes: Delta) -> None:
+    def stage(self, changes: Delta) -> StagedChanges:
+        """Validate changes of the newest version (R-DVS-92).
+
+        Raises:
+            InvalidChanges: They do not fit its contents.
+        """
+        return stage_delta(changes, self.contents(self.latest.number))
+
+    def stage_whole(self, contents: Contents) -> StagedChanges:
+        """Return the changes that turn the newest version into other contents."""
+        return stage_difference(self.contents(self.latest.number), contents)
+
+    def commit_refresh(self, frontier: Frontier, staged: StagedChanges) -> None:
         """Give a dynamic table its contents at a data timestamp, and the frontier of these contents.
 
         Without changes no version is added: the newest version then belongs to both data timestamps.
         """
         old = self.frontier
         assert old is None or frontier.data_us > old.data_us, "data timestamps go forward"
-        if changes:
-            self.commit(frontier.committed, changes)
-        if old is not None and frontier.dependencies.has_other_columns(old.dependencies):
+        if staged.changes:
+            self.commit(frontier.committed, staged.changes)
+        if old is not None and differ_in_columns(frontier.dependencies, old.dependencies):
             self.columns_since = self.latest.number
         self._refresh_us.append(frontier.data_us)
         self._refresh_versions.append(self._versions[-1].consumed.number)

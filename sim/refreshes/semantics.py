@@ -6,12 +6,13 @@ from functools import partial
 from dynamic_tables.catalog.entities import EntityKind
 from dynamic_tables.refreshes.engine import Engine
 from dynamic_tables.refreshes.policy import EnginePolicy, choose_version
-from dynamic_tables.storage.versions import Table, Version
+from dynamic_tables.storage.stores import StoredVersion
+from dynamic_tables.storage.versions import Table
 from sim.refreshes.cloud import RefreshImplementations
 from sim.refreshes.model import Setup
 
 
-def newest_if_dynamic(table: Table, kind: EntityKind, data_us: int) -> Version:
+def newest_if_dynamic(table: Table, kind: EntityKind, data_us: int) -> StoredVersion:
     """Return the newest version of a dynamic table, whatever its data timestamp (R-DVS-06)."""
     return table.latest if kind is EntityKind.DYNAMIC_TABLE else choose_version(table, kind, data_us)
 

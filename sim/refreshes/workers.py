@@ -16,7 +16,6 @@ from dynamic_tables.refreshes.actions import (
     ValidationFailed,
 )
 from dynamic_tables.scheduling.events import Failed, Fault, Finished, Heartbeat, StartRefresh
-from dynamic_tables.values.changes import Action
 from sim.refreshes import events as trace_events
 from sim.refreshes.cloud import Cloud, Waits
 from sim.refreshes.faults import Phase
@@ -259,11 +258,10 @@ class RefreshAttempt:
         if not done:
             raise AlreadyRefreshed
         changes = staged.changes
-        inserted = sum(change.action is Action.INSERT for change in changes) if changes else 0
         cloud.emit(
             trace_events.Committed(
                 at_us=now_us, table=plan.table, data_us=plan.data_us, attempt=self.order.attempt,
-                action=plan.action._value_, inserted=inserted, deleted=len(changes) - inserted,
+                action=plan.action._value_, inserted=changes.inserted_count, deleted=changes.deleted_count,
                 peak_us=now_us - before.data_us if before else 0, trough_us=now_us - plan.data_us,
             )
         )  # fmt: skip

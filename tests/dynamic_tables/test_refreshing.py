@@ -16,6 +16,7 @@ from dynamic_tables.refreshes.actions import (
     ValidationFailed,
 )
 from dynamic_tables.scheduling.events import Fault
+from dynamic_tables.storage.staging import InvalidChanges
 from dynamic_tables.storage.versions import NoVersion
 from dynamic_tables.values.changes import Action, Change
 from dynamic_tables.values.types import INTEGER, Field
@@ -149,9 +150,12 @@ def test_a_delta_that_cannot_be_is_not_merged(validation, changes, message):
     assert message in said
     assert fault is Fault.SYSTEM
     assert (table.latest, table.frontier) == before
-    with pytest.raises(ValidationFailed) as raised:
-        world.account.engine._validate(tuple(changes), table.contents(table.latest.number))
+    with pytest.raises(InvalidChanges) as raised:
+        table.stage(tuple(changes))
     assert raised.value.validation == validation
+    with pytest.raises(ValidationFailed) as raised_by_engine:
+        world.account.engine.compute(begun(world))
+    assert raised_by_engine.value.validation == validation
 
 
 def begun(world, name="s.d"):

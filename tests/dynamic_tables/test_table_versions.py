@@ -113,7 +113,7 @@ def test_a_commit_never_appears_behind_a_reader():
 
 
 def refreshed(table, data_us, changes=()):
-    table.commit_refresh(Frontier(data_us, at(data_us + 5), {}, NOTHING), changes)
+    table.commit_refresh(Frontier(data_us, at(data_us + 5), {}, NOTHING), table.stage(changes))
 
 
 def test_refresh_timestamps_are_exact():

@@ -1,22 +1,25 @@
-"""The interval of one source that an incremental refresh reads."""
+"""A table in memory over one interval, as incremental refreshes read it."""
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from dynamic_tables.storage.netting import reshape, reshape_delta
-from dynamic_tables.storage.versions import Table
 from dynamic_tables.values.changes import Contents, Delta
+
+if TYPE_CHECKING:
+    from dynamic_tables.storage.versions import Table
 
 
 @dataclass(frozen=True)
 class TableInterval:
-    """One source over one interval, in the form that backends read.
+    """One table over one interval, in the form that the backend in Python reads.
 
     Attributes:
         positions: The positions of the present columns in stored rows; None: as stored.
     """
 
-    table: Table
+    table: "Table"
     old: int
     new: int
     positions: tuple[int, ...] | None
