@@ -21,6 +21,7 @@ from dynamic_tables.on_spark.key_conditions import KEYS_MAX, key_condition
 from dynamic_tables.on_spark.physical_types import row_from_spark
 from dynamic_tables.values.changes import Cell, Delta, Row, RowId
 from dynamic_tables.values.expressions import columns_of
+from pruning.expressions.sql import to_sql
 
 # The most rows that are read in Python of the changes of a source, and of the source at a moment.
 ROWS_MAX = 50_000
@@ -89,7 +90,7 @@ class FrameSource:
             types = [data.schema[name].dataType for name in names]
             longs = [place for place, type_ in enumerate(types) if isinstance(type_, LongType)]
             condition = key_condition(wanted, names, longs, ROW_ID)
-            data = data if condition is None else data.filter(condition)
+            data = data if condition is None else data.filter(to_sql(condition))
         selected = data.select(ROW_ID, *map(cell_name, places))
         rows = pruning.prune(selected).limit(rows_max + 1).collect()
         check_count(len(rows), rows_max)

@@ -10,7 +10,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-import pruning
 from dynamic_tables.bags.intervals import WantedKeys
 from dynamic_tables.bags.operators import Pair, Pairs
 from dynamic_tables.maintenance.plans import Moment
@@ -26,6 +25,7 @@ from dynamic_tables.stores.manifests import DataFile, Manifest
 from dynamic_tables.stores.parquet_table import ParquetTable
 from dynamic_tables.values.changes import Delta, Row, RowId
 from dynamic_tables.values.types import Type
+from pruning.verdicts.classification import classify_blocks
 
 # The most rows of row groups that are searched in Python for wanted ones.
 SEARCHED_MAX = 5_000_000
@@ -98,7 +98,7 @@ class VersionRows:
             longs = [place for place, column in enumerate(self.manifest.columns) if column.stored == LONG]
             condition = key_condition(wanted, self.names, longs, ROW_ID)
         if condition is not None:
-            verdicts = pruning.classify(condition, blocks)
+            verdicts = classify_blocks(condition, blocks)
             blocks = blocks.filter(pc.not_equal(verdicts, 0))
         check_count(pc.sum(blocks["row_count"]).as_py() or 0, SEARCHED_MAX)
         groups: dict[str, list[int]] = {}

@@ -14,6 +14,7 @@ from dynamic_tables.bags.operators import key_function
 from dynamic_tables.maintenance.plans import Moment
 from dynamic_tables.on_spark.few_changes import FewRowsInterval, FrameSource, TooManyRows
 from dynamic_tables.on_spark.frames import changes_frame, contents_of, delta_of, frame_of
+from dynamic_tables.on_spark.key_conditions import decimal_value
 from dynamic_tables.on_spark.spark_backend import SparkBackend, exact_settings
 from dynamic_tables.storage.clock import Timestamp
 from dynamic_tables.storage.netting import difference
@@ -200,3 +201,11 @@ def test_numbers_of_other_scales_are_wanted_too(spark: Any, tmp_path: Path) -> N
     table.commit(table.stage(delta, parent), parent, at(1))
     wanted = keys_of(2, Decimal("2.005"), part=Column(0, decimal(2)))
     assert VersionRows(table, table.latest()).few_rows([0], wanted, 5) == [("r", (Decimal("2.00"),))]
+
+
+def test_numbers_of_38_digits_are_compared_exactly() -> None:
+    """Python's decimals round to 28 digits, unless they are told otherwise."""
+    long = Decimal("12345678901234567890123456789012.345678")
+    assert decimal_value(long, 6) == long
+    assert decimal_value(long, 5) is None
+    assert decimal_value(7, 2) == 7
