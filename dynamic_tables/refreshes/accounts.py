@@ -1,11 +1,13 @@
-"""One account: its catalog, tables and engine, and the operations of users on them."""
+"""Accounts: a catalog, tables and an engine, and the operations of users on them."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from dynamic_tables.bags.backends import Backend
 from dynamic_tables.catalog.applying import Step
 from dynamic_tables.catalog.ddl import Name, Privilege, Role, Statement
-from dynamic_tables.catalog.entities import SYSTEM, EntityKind, State, require
+from dynamic_tables.catalog.entities import SYSTEM, Entity, EntityKind, State, require
 from dynamic_tables.catalog.graphs import Node, affected_tables, node_of, nodes
 from dynamic_tables.catalog.log import Catalog
 from dynamic_tables.refreshes.actions import RefreshRecord
@@ -19,8 +21,8 @@ from dynamic_tables.values.changes import Contents, Delta
 from pruning.errors import InputError
 
 
-class Account:
-    """The stored state of one account and the operations of users; callers pass in the clock and the time.
+class AbstractAccount(ABC):
+    """The catalog of one account, its tables in stores of any kind, and the engine that refreshes them.
 
     Attributes:
         tables: By identity, including dropped tables, which can be restored.
@@ -34,13 +36,25 @@ class Account:
         bind: Binder,
         log: Callable[[RefreshRecord], None] | None = None,
         engine: Callable[..., Engine] = Engine,
-        table: type[Table] = Table,
     ) -> None:
-        """Create an empty account; a mutant passes another engine or class of table."""
-        self._table = table
+        """Create an empty account; a mutant passes another engine."""
         self.catalog = Catalog()
-        self.tables: dict[TableId, Table] = {}
+        self.tables: dict[TableId, Any] = {}
         self.engine = engine(catalog=self.catalog, tables=self.tables, backend=backend, bind=bind, log=log)
+
+    @abstractmethod
+    def create_table(self, entity: Entity, committed: Timestamp) -> Any:
+        """Return the store of a new table."""
+
+    @abstractmethod
+    def clone_table(self, entity: Entity, original: Any, clones: Mapping[TableId, TableId]) -> Any:
+        """Return the store of a clone, which shares the versions of its original (R-DVS-46).
+
+        Args:
+            entity: The clone.
+            original: The store of the original.
+            clones: The identities of the clones that the same statement made, by those of their originals.
+        """
 
     def execute(
         self, statement: Statement, *, clock: Clock, wall_us: int, role: Role = SYSTEM
@@ -50,17 +64,25 @@ class Account:
         Raises:
             InputError: The statement is refused.
         """
-        before = self.catalog.state
         if self.catalog.last is not None:
             clock.receive(self.catalog.last)
         clock.pass_over(self.catalog.read_us)
         committed = clock.tick(wall_us)
+        return self.apply(statement, role=role, committed=committed)
+
+    def apply(self, statement: Statement, *, role: Role, committed: Timestamp) -> GraphChanged:
+        """Apply the next statement of the catalog's log; return the event for the scheduler.
+
+        Raises:
+            InputError: The statement is refused.
+        """
+        before = self.catalog.state
         step = self.catalog.append(statement, role=role, committed=committed)
         self._create_tables(step, committed)
         return self._graph_change(before, step)
 
     def _create_tables(self, step: Step, committed: Timestamp) -> None:
-        """Create storage for new tables; a clone shares the versions of its original (R-DVS-46)."""
+        """Create storage for new tables."""
         named = map(step.state.find, step.names)
         new = [entity for entity in named if entity is not None and entity.identity not in self.tables]
         clones = {entity.original: entity.identity for entity in new if entity.original is not None}
@@ -68,11 +90,10 @@ class Account:
             if entity.kind is EntityKind.VIEW:
                 continue
             if entity.original is None:
-                self.tables[entity.identity] = self._table(committed)
-                continue
-            table = self.tables[entity.identity] = self.tables[entity.original].clone()
-            if table.frontier is not None:
-                table.frontier = table.frontier.with_sources(clones)
+                self.tables[entity.identity] = self.create_table(entity, committed)
+            else:
+                original = self.tables[entity.original]
+                self.tables[entity.identity] = self.clone_table(entity, original, clones)
 
     def _graph_change(self, before: State, step: Step) -> GraphChanged:
         named = (before.find(name) for name in step.names)
@@ -97,7 +118,49 @@ class Account:
         since_us = max((self.tables[source].readable_from_us for source in node.base), default=0)
         return TableUpdate(node, None if frontier is None else frontier.data_us, since_us)
 
-    # Base tables
+    def request_refresh(
+        self, name: Name, *, clock: Clock, wall_us: int, role: Role = SYSTEM
+    ) -> ManualRefresh:
+        """Return the event for the scheduler when a role requests a refresh (R-DVS-07, R-DVS-48).
+
+        Raises:
+            InputError: There is no such dynamic table, or the role lacks the privilege.
+        """
+        entity = self.catalog.state.get(name)
+        require(entity, role, Privilege.OPERATE)
+        if entity.kind is not EntityKind.DYNAMIC_TABLE:
+            raise InputError(f"{name} is a {entity.kind.value}; only dynamic tables are refreshed")
+        return ManualRefresh(entity.identity, clock.tick(wall_us).physical_us)
+
+
+class Account(AbstractAccount):
+    """An account with tables in memory; callers pass in the clock and the time."""
+
+    tables: dict[TableId, Table]
+
+    def __init__(
+        self,
+        *,
+        backend: Backend,
+        bind: Binder,
+        log: Callable[[RefreshRecord], None] | None = None,
+        engine: Callable[..., Engine] = Engine,
+        table: type[Table] = Table,
+    ) -> None:
+        """Create an empty account; a mutant passes another engine or class of table."""
+        super().__init__(backend=backend, bind=bind, log=log, engine=engine)
+        self._table = table
+
+    def create_table(self, entity: Entity, committed: Timestamp) -> Table:
+        """Return an empty table."""
+        return self._table(committed)
+
+    def clone_table(self, entity: Entity, original: Table, clones: Mapping[TableId, TableId]) -> Table:
+        """Return a table with the versions of its original."""
+        table = original.clone()
+        if table.frontier is not None:
+            table.frontier = table.frontier.with_sources(clones)
+        return table
 
     def write(self, changes: Mapping[Name, Delta], *, clock: Clock, wall_us: int) -> Timestamp:
         """Change base tables in one commit; an empty delta is maintenance (trap 29)."""
@@ -118,8 +181,6 @@ class Account:
         for table in self.tables.values():
             table.purge(horizon_us)
 
-    # Dynamic tables
-
     def read(self, name: Name, *, role: Role = SYSTEM) -> Contents:
         """Return the present contents of a table; of a dynamic table, as of its data timestamp (R-DVS-04).
 
@@ -132,17 +193,3 @@ class Account:
         if entity.kind is EntityKind.DYNAMIC_TABLE and table.frontier is None:
             raise InputError(f"{name} is not initialized yet; wait for its first refresh, or refresh it")
         return table.contents(table.latest.number)
-
-    def request_refresh(
-        self, name: Name, *, clock: Clock, wall_us: int, role: Role = SYSTEM
-    ) -> ManualRefresh:
-        """Return the event for the scheduler when a role requests a refresh (R-DVS-07, R-DVS-48).
-
-        Raises:
-            InputError: There is no such dynamic table, or the role lacks the privilege.
-        """
-        entity = self.catalog.state.get(name)
-        require(entity, role, Privilege.OPERATE)
-        if entity.kind is not EntityKind.DYNAMIC_TABLE:
-            raise InputError(f"{name} is a {entity.kind.value}; only dynamic tables are refreshed")
-        return ManualRefresh(entity.identity, clock.tick(wall_us).physical_us)
