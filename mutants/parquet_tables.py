@@ -1,9 +1,9 @@
 """Mutants of tables in Parquet files: each is one mistake in what a version holds."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from dynamic_tables.storage.clock import Timestamp
-from dynamic_tables.stores.manifests import Manifest
+from dynamic_tables.stores.manifests import Manifest, StoredField
 from dynamic_tables.stores.parquet_table import ROWS_OF_FILE, ParquetTable, Staged
 from dynamic_tables.values.changes import Contents, RowId
 
@@ -35,10 +35,12 @@ class DeletionsOfTheParent(ParquetTable):
 class OverwritingAdds(ParquetTable):
     """The rows of a whole version are added to those of its parent."""
 
-    def stage_whole(self, contents: Contents, parent: Manifest) -> Staged:
+    def stage_whole(
+        self, contents: Contents, parent: Manifest, columns: Sequence[StoredField] | None = None
+    ) -> Staged:
         """Write all rows, as if they were new."""
         version = parent.number + 1
-        return Staged(version, self.write(contents.items(), parent, version))
+        return Staged(version, self.write(contents.items(), parent.columns, version))
 
 
 class CompactionRevives(ParquetTable):

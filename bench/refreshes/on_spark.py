@@ -132,7 +132,7 @@ class Bench:
         parent = tables[changed].latest()
         tables[changed].commit(tables[changed].stage(delta, parent), parent, moment(2))
         return {
-            name: ParquetInterval(self.spark, table, table.version(1), table.latest())
+            name: ParquetInterval(lambda: self.spark, table, table.version(1), table.latest())
             for name, table in tables.items()
         }
 
@@ -157,7 +157,7 @@ class Bench:
     def few(self, query: Query, intervals: Mapping[str, ParquetInterval]) -> int | None:
         """Refresh by changes in Python; return their number, or None if they depend on too many rows."""
         fresh = {
-            name: ParquetInterval(self.spark, interval.table, interval.old, interval.new)
+            name: ParquetInterval(lambda: self.spark, interval.table, interval.old, interval.new)
             for name, interval in intervals.items()
         }
         delta = self.backend.few_changes(query, fresh, self.result_before(query, intervals))

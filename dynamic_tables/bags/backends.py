@@ -1,10 +1,14 @@
 """The protocol of the engines that compute contents and changes; `bag_backend` is one in Python."""
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 from dynamic_tables.maintenance.queries import Query
 from dynamic_tables.values.changes import Contents, Delta
+
+
+class FullIsCheaper(Exception):
+    """The changes of a result are estimated to cost more than the whole result (R-DVS-27)."""
 
 
 class Source(Protocol):
@@ -24,16 +28,20 @@ class Source(Protocol):
 
 
 class Backend(Protocol):
-    """An engine; `sources` holds at least the sources that the query reads, by identity."""
+    """An engine; `sources` holds at least the sources that the query reads, by identity.
 
-    def full(self, query: Query, sources: Mapping[str, Contents]) -> Contents:
+    Rows and changes are in the form that the stores of its tables read and write: in Python, the rows of a
+    source are `Contents`, a source over an interval is a `Source`, and changes are a `Delta`.
+    """
+
+    def full(self, query: Query, sources: Mapping[str, Any]) -> Any:
         """Return the query's result, with row ids that later changes refer to (R-DVS-98).
 
         Raises:
             UserError: The query failed on these rows.
         """
 
-    def changes(self, query: Query, sources: Mapping[str, Source], held: Contents | None = None) -> Delta:
+    def changes(self, query: Query, sources: Mapping[str, Any], held: Any = None) -> Any:
         """Return the changes that turn the query's result before the interval into that after it.
 
         Args:
@@ -44,4 +52,5 @@ class Backend(Protocol):
         Raises:
             UserError: The query failed on these rows.
             Refused: The query cannot be maintained incrementally.
+            FullIsCheaper: The backend advises to compute the whole result instead.
         """

@@ -2,7 +2,7 @@
 
 import enum
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from dynamic_tables.catalog.lags import TargetLag
 from dynamic_tables.values.types import Field
@@ -35,6 +35,7 @@ class Privilege(enum.Enum):
     OPERATE = "OPERATE"  # refresh, suspend and resume it
 
 
+@runtime_checkable
 class Definition(Protocol):
     """The query of a view or a dynamic table as written, before it is bound to tables."""
 

@@ -8,7 +8,7 @@ the version of each source, (3) compare with the definition of the present conte
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from dynamic_tables.bags.backends import Backend
+from dynamic_tables.bags.backends import Backend, FullIsCheaper
 from dynamic_tables.catalog.ddl import Mode
 from dynamic_tables.catalog.entities import Entity, EntityKind, State
 from dynamic_tables.catalog.graphs import referenced_entities
@@ -219,7 +219,10 @@ class Engine:
             return StagedRefresh(plan, NO_CHANGES)
         try:
             if plan.action is RefreshAction.INCREMENTAL:
-                return StagedRefresh(plan, self._incremental(plan))
+                try:
+                    return StagedRefresh(plan, self._incremental(plan))
+                except FullIsCheaper:
+                    plan = plan._replace(action=RefreshAction.FULL, cause=Cause.CHEAPER)
             return StagedRefresh(plan, self._overwriting(plan))
         except (UserError, InputError) as error:
             raise RefreshFailed(Fault.USER, str(error)) from error

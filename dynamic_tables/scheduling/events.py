@@ -51,12 +51,15 @@ class TableUpdate(NamedTuple):
         data_us: Its data timestamp; None before its first refresh.
         readable_from_us: The least data timestamp at which all base tables that it reads can be read.
         past_us: Its earlier data timestamps, which only a new scheduler needs.
+        errors, cost_us: Its consecutive errors and its expected cost, which only a new scheduler needs.
     """
 
     node: Node
     data_us: int | None
     readable_from_us: int
     past_us: tuple[int, ...] = ()
+    errors: int = 0
+    cost_us: int = 0
 
 
 class GraphChanged(NamedTuple):

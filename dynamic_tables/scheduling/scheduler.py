@@ -283,7 +283,8 @@ class Scheduler:
         before = None if table.dropped else table.node
         if before is None:
             table.suspended = update.node.suspended
-            table.errors = 0
+            table.errors = update.errors
+            table.cost_us = max(table.cost_us, update.cost_us)
             table.dropped = False
         table.node = update.node
         table.readable_from_us = update.readable_from_us

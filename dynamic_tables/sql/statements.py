@@ -36,11 +36,12 @@ class Refresh:
 Statement: TypeAlias = ddl.Statement | Refresh
 
 
-def read_statement(text: str, lookup: Lookup) -> Statement:
+def read_statement(text: str, lookup: Lookup, *, warehouse: str | None = None) -> Statement:
     """Read a statement of SQL.
 
     Args:
         lookup: Resolves names now: each definition is bound once, so that errors show at once.
+        warehouse: The warehouse of a dynamic table that names none; None: each has to name one.
 
     Raises:
         InputError: The statement is not known here, or lacks something that it needs.
@@ -54,14 +55,14 @@ def read_statement(text: str, lookup: Lookup) -> Statement:
     tokens = Tokens(text, DIALECT)
     reader = READERS.get(tokens.first)
     if reader is None:
-        return read_create(parse_statement(text), SqlDefinition(tokens.behind("AS")), lookup)
+        return read_create(parse_statement(text), SqlDefinition(tokens.behind("AS")), lookup, warehouse)
     tokens.expect(tokens.first)
     result = reader(tokens)
     tokens.end()
     return result
 
 
-def read_create(node: Any, definition: SqlDefinition, lookup: Lookup) -> Statement:
+def read_create(node: Any, definition: SqlDefinition, lookup: Lookup, warehouse: str | None) -> Statement:
     """Read CREATE of a table, view, dynamic table or clone."""
     if not isinstance(node, exp.Create):
         raise InputError(f"{type(node).__name__.upper()} is no statement that is known here")
@@ -70,7 +71,7 @@ def read_create(node: Any, definition: SqlDefinition, lookup: Lookup) -> Stateme
         return read_clone(node, replaces=replaces)
     options = properties(node)
     if exp.DynamicProperty in options:
-        return dynamic_table(node, options, definition, lookup)
+        return dynamic_table(node, options, definition, lookup, warehouse)
     refuse_unknown(node, frozenset({"this", "kind", "replace", "expression"}), "CREATE")
     if node.kind == "VIEW" and isinstance(node.this, exp.Table):
         bind_definition(definition, lookup)
@@ -110,19 +111,24 @@ def properties(node: Any) -> dict[Any, Any]:
     return options
 
 
-def dynamic_table(node: Any, options: dict[Any, Any], definition: SqlDefinition, lookup: Lookup) -> Statement:
+def dynamic_table(
+    node: Any, options: dict[Any, Any], definition: SqlDefinition, lookup: Lookup, warehouse: str | None
+) -> Statement:
     """Read CREATE DYNAMIC TABLE, which requires a warehouse and a target lag (R-DVS-01)."""
     handled = frozenset({"this", "kind", "replace", "expression", "properties"})
     refuse_unknown(node, handled, "CREATE DYNAMIC TABLE")
     name = table_name(node.this)
     del options[exp.DynamicProperty]
-    if "warehouse" not in options:
+    if "warehouse" not in options and warehouse is None:
         raise InputError(f"{name} has no WAREHOUSE to refresh it: write WAREHOUSE = NAME")
     if "target_lag" not in options:
         raise InputError(f"{name} has no TARGET_LAG: write TARGET_LAG = '1 minute' or DOWNSTREAM")
     if node.expression is None:
         raise InputError(f"{name} has no query: write AS SELECT ...")
-    warehouse, lag = options.pop("warehouse").name.lower(), options.pop("target_lag")
+    if "warehouse" in options:
+        warehouse = options.pop("warehouse").name.lower()
+    assert warehouse is not None
+    lag = options.pop("target_lag")
     mode = option_word(options.pop("refresh_mode", None), AUTO)
     initialize = option_word(options.pop("initialize", None), ddl.Initialize.ON_CREATE.value)
     if options:

@@ -48,6 +48,11 @@ class Clock:
         self._physical_us = mark_us + 1
         self._logical = 0
 
+    @property
+    def physical_us(self) -> int:
+        """A time that is at least that of every timestamp so far."""
+        return self._physical_us
+
     def tick(self, wall_us: int) -> Timestamp:
         """Return a timestamp above all earlier ones; `wall_us` is the time of the node's wall clock."""
         if wall_us > self._physical_us:

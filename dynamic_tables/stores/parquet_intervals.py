@@ -1,6 +1,6 @@
 """The reading of a table in Parquet files over one interval: few rows in Python, any number by Spark."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,12 +18,13 @@ from dynamic_tables.on_spark.changes import remove_unchanged
 from dynamic_tables.on_spark.few_changes import check_count
 from dynamic_tables.on_spark.frames import RowFrame, cell_name, union_of
 from dynamic_tables.on_spark.key_conditions import key_condition
-from dynamic_tables.on_spark.physical_types import row_from_spark, spark_type
+from dynamic_tables.on_spark.physical_types import row_from_spark
 from dynamic_tables.storage.netting import difference
 from dynamic_tables.stores.arrow_rows import LONG, ROW_ID, VERSION, types_of, wanted_rows
+from dynamic_tables.stores.frame_files import stored_type
 from dynamic_tables.stores.manifests import DataFile, Manifest
 from dynamic_tables.stores.parquet_table import ParquetTable
-from dynamic_tables.values.changes import Delta, Row, RowId
+from dynamic_tables.values.changes import Contents, Delta, Row, RowId
 from dynamic_tables.values.types import Type
 from pruning.verdicts.classification import classify_blocks
 
@@ -53,6 +54,19 @@ class VersionRows:
         """The last version in which each id was deleted."""
         return self.table.deletions(self.manifest)
 
+    @property
+    def written_count(self) -> int:
+        """The number of rows in the files of the version, of which some may be deleted."""
+        return sum(file.rows for file in self.manifest.data)
+
+    def few_contents(self, rows_max: int) -> Contents:
+        """Return all rows, by id.
+
+        Raises:
+            TooManyRows: There are more than `rows_max`.
+        """
+        return dict(self.few_rows(range(len(self.types)), None, rows_max))
+
     def few_rows(self, places: Sequence[int], wanted: WantedKeys | None, rows_max: int) -> Pairs:
         """Return the cells at some positions, of all rows or at least of the wanted ones.
 
@@ -61,7 +75,7 @@ class VersionRows:
         """
         columns = [ROW_ID, VERSION, *(self.names[place] for place in places)]
         if wanted is None:
-            check_count(sum(file.rows for file in self.manifest.data), rows_max)
+            check_count(self.written_count, rows_max)
         convert = row_from_spark([self.types[place] for place in places])
         pairs: list[Pair] = []
         for path, groups in self.groups_with(wanted):
@@ -119,12 +133,7 @@ class VersionRows:
         """Return the rows of files as they are stored."""
         schema = StructType(
             [StructField(ROW_ID, StringType()), StructField(VERSION, LongType())]
-            + [
-                StructField(
-                    column.field.name, LongType() if column.stored == LONG else spark_type(column.field.type)
-                )
-                for column in self.manifest.columns
-            ]
+            + [StructField(column.field.name, stored_type(column)) for column in self.manifest.columns]
         )
         if not files:
             return spark.createDataFrame([], schema)
@@ -141,11 +150,11 @@ class ParquetInterval:
     """One table over one interval.
 
     Attributes:
-        spark: The session that reads what is too much for Python.
+        spark: Returns the session that reads what is too much for Python.
         old, new: The versions at the ends of the interval.
     """
 
-    spark: SparkSession
+    spark: Callable[[], SparkSession]
     table: ParquetTable
     old: Manifest
     new: Manifest
@@ -163,12 +172,12 @@ class ParquetInterval:
     @cached_property
     def before(self) -> RowFrame:
         """The rows at the start of the interval."""
-        return self.snapshots[0].frame(self.spark)
+        return self.snapshots[0].frame(self.spark())
 
     @cached_property
     def after(self) -> RowFrame:
         """The rows at the end of the interval."""
-        return self.snapshots[1].frame(self.spark)
+        return self.snapshots[1].frame(self.spark())
 
     def few_rows(
         self, moment: Moment, places: Sequence[int], wanted: WantedKeys | None, rows_max: int
@@ -183,9 +192,7 @@ class ParquetInterval:
             changes = self.table.changes(self.old.number, self.new.number)
             assert changes is not None
             return changes
-        places = range(self.width)
-        old, new = (dict(snapshot.few_rows(places, None, rows_max)) for snapshot in self.snapshots)
-        return difference(old, new)
+        return difference(*(snapshot.few_contents(rows_max) for snapshot in self.snapshots))
 
     @cached_property
     def was_overwritten(self) -> bool:
@@ -200,7 +207,7 @@ class ParquetInterval:
         if not self.was_overwritten:
             between = self.table.versions_between(self.old.number, self.new.number)
             files = [file for manifest in between for file in (*manifest.inserted, *manifest.deleted)]
-            ids = self.snapshots[1].read(self.spark, files).select(F.col(ROW_ID).alias(frames.ROW_ID))
+            ids = self.snapshots[1].read(self.spark(), files).select(F.col(ROW_ID).alias(frames.ROW_ID))
             before, after = (
                 rows.with_data(rows.data.join(ids, frames.ROW_ID, "left_semi")) for rows in (before, after)
             )

@@ -5,6 +5,7 @@ another, so that a commit costs what changed, and the changes of a version are r
 """
 
 import os
+import shutil
 import uuid
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -33,7 +34,7 @@ from dynamic_tables.stores.manifests import (
 from dynamic_tables.values.changes import Action, Change, Contents, Delta, RowId
 from pruning.errors import InputError
 
-VERSIONS, DATA = "versions", "data"
+VERSIONS, DATA, TEMPORARY = "versions", "data", "temporary"
 # The member of a frontier with the data timestamp.
 DATA_US = "data_us"
 ROWS_OF_FILE = 1_000_000
@@ -47,12 +48,19 @@ class Staged:
         version: The version that they are written for.
         inserted, deleted: The files of inserted and of deleted rows.
         overwrites: True if the inserted rows are all rows of the version.
+        columns: The columns of the version; None: those of the version before.
     """
 
     version: int
     inserted: tuple[DataFile, ...] = ()
     deleted: tuple[DataFile, ...] = ()
     overwrites: bool = False
+    columns: tuple[StoredField, ...] | None = None
+
+    @property
+    def row_counts(self) -> tuple[int, int]:
+        """The numbers of inserted and of deleted rows."""
+        return sum(file.rows for file in self.inserted), sum(file.rows for file in self.deleted)
 
 
 class ParquetTable:
@@ -86,7 +94,7 @@ class ParquetTable:
             raise InputError(
                 f"a column cannot be called {hidden}, which each table has: give it another name"
             )
-        for folder in (VERSIONS, DATA):
+        for folder in (VERSIONS, DATA, TEMPORARY):
             (directory / folder).mkdir(parents=True, exist_ok=True)
         table = cls(directory)
         try:
@@ -178,28 +186,41 @@ class ParquetTable:
         version = parent.number + 1
         inserted = [(change.row_id, change.row) for change in delta if change.action is Action.INSERT]
         deleted = [(change.row_id, change.row) for change in delta if change.action is Action.DELETE]
-        return Staged(version, self.write(inserted, parent, version), self.write(deleted, parent, version))
+        inserted_files = self.write(inserted, parent.columns, version)
+        return Staged(version, inserted_files, self.write(deleted, parent.columns, version))
 
-    def stage_whole(self, contents: Contents, parent: Manifest) -> Staged:
-        """Write all rows of the version that follows `parent`, whatever rows that one has."""
-        version = parent.number + 1
-        return Staged(version, self.write(contents.items(), parent, version), overwrites=True)
+    def stage_whole(
+        self, contents: Contents, parent: Manifest, columns: Sequence[StoredField] | None = None
+    ) -> Staged:
+        """Write all rows of the version that follows `parent`, whatever rows and columns that one has."""
+        version, columns = parent.number + 1, tuple(parent.columns if columns is None else columns)
+        files = self.write(contents.items(), columns, version)
+        return Staged(version, files, overwrites=True, columns=columns)
 
-    def write(self, rows: Pairs, parent: Manifest, version: int) -> tuple[DataFile, ...]:
+    def write(self, rows: Pairs, columns: Sequence[StoredField], version: int) -> tuple[DataFile, ...]:
         """Write rows to a file, on disk before this returns; no rows need no file."""
-        return self.write_table(table_of(rows, parent.columns, version), version)
+        return self.write_table(table_of(rows, columns, version), version)
 
     def write_table(self, rows: pa.Table, version: int) -> tuple[DataFile, ...]:
         """Write stored rows to a file."""
         if not len(rows):
             return ()
-        file = DataFile(f"{version:020}-{uuid.uuid4().hex}.parquet", len(rows))
+        file = new_file(version, len(rows))
         with open(self.path(file), "xb") as sink:
             pq.write_table(rows, sink)
             sink.flush()
             os.fsync(sink.fileno())
         sync_directory(self.directory / DATA)
         return (file,)
+
+    def take_file(self, path: Path, version: int, row_count: int) -> DataFile:
+        """Make a file that another program wrote one of the table's, on disk before this returns."""
+        file = new_file(version, row_count)
+        with open(path, "rb+") as written:
+            os.fsync(written.fileno())
+        os.rename(path, self.path(file))
+        sync_directory(self.directory / DATA)
+        return file
 
     def commit(
         self,
@@ -222,6 +243,7 @@ class ParquetTable:
             parent,
             number=staged.version,
             committed=committed,
+            columns=parent.columns if staged.columns is None else staged.columns,
             data=(*earlier_data, *staged.inserted),
             deletions=(*earlier_deletions, *staged.deleted),
             inserted=() if staged.overwrites else staged.inserted,
@@ -280,6 +302,9 @@ class ParquetTable:
             path = self.directory / DATA / name
             if name not in kept and path.stat().st_mtime < staged_before:
                 os.unlink(path)
+        for path in (self.directory / TEMPORARY).glob("*"):
+            if path.stat().st_mtime < staged_before:
+                shutil.rmtree(path, ignore_errors=True)
 
     # Small tables, in Python
 
@@ -337,6 +362,11 @@ class ParquetTable:
             for file in files
             for row_id, _, row in self.rows(file, manifest)
         )
+
+
+def new_file(version: int, row_count: int) -> DataFile:
+    """Return a file with a name of its own."""
+    return DataFile(f"{version:020}-{uuid.uuid4().hex}.parquet", row_count)
 
 
 def without_deleted(rows: pa.Table, deletions: Mapping[RowId, int]) -> pa.Table:

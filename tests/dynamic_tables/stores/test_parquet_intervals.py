@@ -59,7 +59,7 @@ def open_intervals(
     spark: Any, tables: dict[str, ParquetTable], old: int, new: int
 ) -> dict[str, ParquetInterval]:
     return {
-        identity: ParquetInterval(spark, table, table.version(old), table.version(new))
+        identity: ParquetInterval(lambda: spark, table, table.version(old), table.version(new))
         for identity, table in tables.items()
     }
 

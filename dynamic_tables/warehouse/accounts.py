@@ -1,0 +1,177 @@
+"""The account of a warehouse: its catalog is a log that processes share, its tables are in files."""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from dynamic_tables.catalog import ddl
+from dynamic_tables.catalog.ddl import Role, Statement
+from dynamic_tables.catalog.entities import Entity, EntityKind
+from dynamic_tables.refreshes.accounts import AbstractAccount
+from dynamic_tables.refreshes.actions import RefreshPlan, RefreshRecord, StagedRefresh
+from dynamic_tables.scheduling.events import GraphChanged
+from dynamic_tables.sql.binding import bind
+from dynamic_tables.storage.clock import Timestamp
+from dynamic_tables.storage.frontiers import TableId
+from dynamic_tables.stores.arrow_rows import stored_field
+from dynamic_tables.warehouse import statements_json
+from dynamic_tables.warehouse.backend import WarehouseBackend
+from dynamic_tables.warehouse.database import Database, timestamp_of
+from dynamic_tables.warehouse.events import EventKind, EventLog
+from dynamic_tables.warehouse.stored_tables import StoredTable
+from dynamic_tables.warehouse.timestamps import Timestamps
+from pruning.errors import InputError
+
+TABLES = "tables"
+# Statements after which stored rows would have other columns, or two tables the same files.
+UNSUPPORTED = (ddl.AddColumn, ddl.DropColumn, ddl.Clone, ddl.CloneSchema)
+
+
+def wall_us() -> int:
+    """Return the time of this machine, in microseconds since 1970."""
+    return time.time_ns() // 1000
+
+
+class WarehouseAccount(AbstractAccount):
+    """The account of one process that uses a warehouse.
+
+    Attributes:
+        changes: The events that other processes and this one caused, for a scheduler to take.
+    """
+
+    tables: dict[TableId, StoredTable]
+
+    def __init__(self, directory: Path, spark: Callable[[], SparkSession]) -> None:
+        """Open the account.
+
+        Raises:
+            InputError: The directory is no warehouse.
+        """
+        self.backend = WarehouseBackend(spark)
+        super().__init__(backend=self.backend, bind=bind, log=self.write_record)
+        self.directory = directory
+        self.spark = spark
+        self.database = Database(directory)
+        self.timestamps = Timestamps(self.database)
+        self.events = EventLog(self.database)
+        self.changes: list[GraphChanged] = []
+        self.catch_up()
+
+    def create_table(self, entity: Entity, committed: Timestamp) -> StoredTable:
+        """Return the store of a new table, whose files are made when it is first used."""
+        return StoredTable(
+            entity.identity,
+            self.directory / TABLES / entity.identity,
+            [stored_field(column.field, short=True) for column in entity.columns],
+            committed,
+            database=self.database,
+            timestamps=self.timestamps,
+            spark=self.spark,
+        )
+
+    def clone_table(
+        self, entity: Entity, original: StoredTable, clones: Mapping[TableId, TableId]
+    ) -> StoredTable:
+        """Refuse a clone, as `run` does before."""
+        raise AssertionError("a warehouse has no clones")
+
+    # The catalog
+
+    def catch_up(self) -> None:
+        """Apply the statements that other processes added to the catalog's log."""
+        count = len(self.catalog.log)
+        for number, committed, role, body in self.database.rows(
+            "SELECT number, committed, role, body FROM statements WHERE number > ? ORDER BY number", count
+        ):
+            if number != len(self.catalog.log) + 1:
+                raise InputError(f"{self.database.path}: a statement was not saved: open the warehouse again")
+            statement = statements_json.from_json(body)
+            self.changes.append(self.apply(statement, role=role, committed=timestamp_of(committed)))
+
+    def run(self, statement: Statement, role: Role) -> GraphChanged:
+        """Execute a statement and add it to the log.
+
+        Raises:
+            InputError: The statement is refused.
+        """
+        if isinstance(statement, UNSUPPORTED):
+            name = type(statement).__name__
+            raise InputError(f"{name} is not supported in a warehouse: create another table, and fill it")
+        with self.database.transaction() as clock:
+            self.catch_up()
+            event = self.execute(statement, clock=clock, wall_us=wall_us(), role=role)
+            committed = self.catalog.last
+            self.database.run(
+                "INSERT INTO statements VALUES (?, ?, ?, ?)",
+                len(self.catalog.log),
+                json.dumps(committed),
+                role,
+                statements_json.to_json(statement),
+            )
+        self.changes.append(event)
+        return event
+
+    def take_changes(self) -> list[GraphChanged]:
+        """Return the events that no scheduler took yet."""
+        changes, self.changes = self.changes, []
+        return changes
+
+    # Refreshes
+
+    def resolve(self, data_us: int) -> None:
+        """Settle which version of each base table a data timestamp sees, and the catalog that it sees."""
+        self.timestamps.resolve(data_us, self.heads)
+
+    def heads(self) -> dict[TableId, int]:
+        """Return the newest version of each base table."""
+        self.catch_up()
+        entities = self.catalog.state.entities.values()
+        bases = [entity.identity for entity in entities if entity.kind is EntityKind.TABLE]
+        return {identity: self.tables[identity].latest.number for identity in bases}
+
+    def begin(self, identity: TableId, data_us: int) -> RefreshPlan:
+        """Begin a refresh.
+
+        Raises:
+            AlreadyRefreshed: There is nothing to do.
+            RefreshFailed: The refresh is not possible.
+        """
+        self.resolve(data_us)
+        return self.engine.begin(identity, data_us, now_us=wall_us())
+
+    def commit(self, staged: StagedRefresh) -> bool:
+        """Commit a refresh; return False if the table has it already.
+
+        Raises:
+            RefreshFailed: The table was refreshed by others since this refresh began.
+        """
+        with self.database.transaction() as clock:
+            now_us = wall_us()
+            return self.engine.commit(staged, clock=clock, wall_us=now_us, now_us=now_us)
+
+    def repair(self, now_us: int) -> None:
+        """Write to the catalog the refreshes whose writers died before they did so."""
+        for entity in self.catalog.state.dynamic_tables():
+            table = self.tables[entity.identity]
+            data_us = table.repair()
+            if data_us is not None:
+                self.events.add(
+                    entity.identity, EventKind.REFRESHED, at_us=now_us, data_us=data_us, action="RECOVERED"
+                )
+
+    def write_record(self, record: RefreshRecord) -> None:
+        """Write a committed refresh to the log of events."""
+        self.events.add(
+            record.table,
+            EventKind.REFRESHED,
+            at_us=record.ended_us,
+            data_us=record.data_us,
+            action=record.action.name,
+            cause=record.cause.value,
+            inserted=record.inserted_count,
+            deleted=record.deleted_count,
+            began_us=record.began_us,
+        )

@@ -1,0 +1,327 @@
+"""The tables of a warehouse: a store whose data timestamps and refreshes are in the warehouse's catalog.
+
+A refresh that changes rows commits them and its frontier in one manifest; one that changes none is a row of
+the catalog, which counts only for the version that it names. The effective frontier is the later of the two.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from dynamic_tables.on_spark.few_changes import ROWS_MAX, TooManyRows
+from dynamic_tables.on_spark.frames import RowFrame, changes_frame
+from dynamic_tables.on_spark.key_conditions import KEYS_MAX
+from dynamic_tables.storage.clock import Timestamp
+from dynamic_tables.storage.frontiers import Frontier, SourceVersion, TableId
+from dynamic_tables.storage.netting import difference
+from dynamic_tables.storage.staging import NO_CHANGES, StagedChanges, stage_delta
+from dynamic_tables.storage.versions import NoVersion
+from dynamic_tables.stores.arrow_rows import stored_field, types_of
+from dynamic_tables.stores.frame_files import write_frame
+from dynamic_tables.stores.manifests import Manifest, StoredField
+from dynamic_tables.stores.parquet_intervals import ParquetInterval, VersionRows
+from dynamic_tables.stores.parquet_table import DATA_US, ParquetTable, Staged
+from dynamic_tables.values.changes import Delta
+from dynamic_tables.warehouse import frontiers_json
+from dynamic_tables.warehouse.database import Database
+from dynamic_tables.warehouse.frame_checks import check_changes, check_rows, kept
+from dynamic_tables.warehouse.results import ComputedChanges, ComputedRows
+from dynamic_tables.warehouse.timestamps import Timestamps
+from pruning.errors import InputError
+
+# The number of the newest data timestamps of a table that are remembered.
+REFRESHES_READ = 256
+
+
+@dataclass(frozen=True)
+class TableVersion:
+    """One version of a table in files."""
+
+    manifest: Manifest
+
+    @property
+    def consumed(self) -> SourceVersion:
+        """The version's number and commit time."""
+        return SourceVersion(self.manifest.number, self.manifest.committed)
+
+    @property
+    def number(self) -> int:
+        """The number of the version."""
+        return self.manifest.number
+
+    @property
+    def commit_time(self) -> Timestamp:
+        """The time of the commit."""
+        return self.manifest.committed
+
+
+class StoredTable:
+    """One table of a warehouse.
+
+    Args:
+        identity: The identity of the table.
+        directory: The place of its files; a table is made there when it is first needed.
+        columns: Those of a base table; none for a dynamic table, whose columns are those of its query.
+        created: The time of its creation.
+        spark: Returns the session that reads and writes what is too much for Python.
+    """
+
+    def __init__(
+        self,
+        identity: TableId,
+        directory: Path,
+        columns: Sequence[StoredField],
+        created: Timestamp,
+        *,
+        database: Database,
+        timestamps: Timestamps,
+        spark: Callable[[], SparkSession],
+    ) -> None:
+        self.identity = identity
+        self.directory = directory
+        self.first_columns = columns
+        self.created = created
+        self.database = database
+        self.timestamps = timestamps
+        self.spark = spark
+        self.frontier_read: tuple[tuple[int, str], Frontier, int] | None = None
+
+    @cached_property
+    def files(self) -> ParquetTable:
+        """The files of the table."""
+        try:
+            return ParquetTable.create(self.directory, self.first_columns, self.created)
+        except InputError:
+            return ParquetTable(self.directory)
+
+    # What it is now
+
+    @property
+    def latest(self) -> TableVersion:
+        """The newest version."""
+        return TableVersion(self.files.latest())
+
+    @property
+    def frontier(self) -> Frontier | None:
+        """The later of the frontiers that the newest manifest and the catalog have."""
+        state = self.read_frontier()
+        return None if state is None else state[0]
+
+    @property
+    def columns_since(self) -> int:
+        """The number of the first version whose rows have the present columns."""
+        state = self.read_frontier()
+        return 0 if state is None else state[1]
+
+    def read_frontier(self) -> tuple[Frontier, int] | None:
+        """Return the frontier and the first version with its columns; the same object until it moves."""
+        head = self.files.latest()
+        bodies = [] if head.frontier is None else [json.dumps(head.frontier)]
+        bodies += [
+            body
+            for (body,) in self.database.rows(
+                "SELECT frontier FROM refreshes WHERE identity = ? AND version = ? "
+                "ORDER BY data_us DESC LIMIT 1",
+                self.identity,
+                head.number,
+            )
+        ]
+        if not bodies:
+            return None
+        body = max(bodies, key=lambda text: json.loads(text)[DATA_US])
+        key = (head.number, body)
+        if self.frontier_read is None or self.frontier_read[0] != key:
+            values = json.loads(body)
+            self.frontier_read = key, frontiers_json.from_json(values), values["columns_since"]
+        return self.frontier_read[1:]
+
+    @property
+    def read_us(self) -> int:
+        """The greatest data timestamp at which a table of the warehouse was read."""
+        return self.timestamps.newest_us
+
+    @property
+    def readable_from_us(self) -> int:
+        """The least data timestamp at which the table can be read."""
+        return self.created.physical_us
+
+    # Versions
+
+    def read_at(self, data_us: int) -> TableVersion:
+        """Return the version of a base table at a data timestamp, which no later commit will change.
+
+        Raises:
+            NoVersion: The table was created later.
+            Purged: The version is not retained.
+        """
+        number = self.timestamps.versions(data_us).get(self.identity)
+        if number is None:
+            raise NoVersion(f"the table was created after {data_us} us")
+        return TableVersion(self.files.version(number))
+
+    def refreshed_at(self, data_us: int) -> TableVersion:
+        """Return the version that the refresh with exactly this data timestamp left (R-DVS-82).
+
+        Raises:
+            NoVersion: No refresh had this timestamp.
+            Purged: One had it, but its version is not retained.
+        """
+        rows = self.database.rows(
+            "SELECT version FROM refreshes WHERE identity = ? AND data_us = ?", self.identity, data_us
+        )
+        if rows:
+            return TableVersion(self.files.version(rows[0][0]))
+        head = self.files.latest()
+        if head.frontier is not None and head.frontier[DATA_US] == data_us:
+            return TableVersion(head)  # its writer died before it wrote to the catalog
+        raise NoVersion(f"no refresh had the data timestamp {data_us} us")
+
+    def refresh_timestamps(self) -> tuple[int, ...]:
+        """Return the newest data timestamps of the refreshes, oldest first."""
+        rows = self.database.rows(
+            "SELECT data_us FROM refreshes WHERE identity = ? ORDER BY data_us DESC LIMIT ?",
+            self.identity,
+            REFRESHES_READ,
+        )
+        frontier = self.frontier
+        newest = () if frontier is None else (frontier.data_us,)
+        return tuple(sorted({*(data_us for (data_us,) in rows), *newest}))
+
+    def changed_count(self, old: int, new: int) -> int:
+        """Return the number of rows changed after version `old`, up to `new`, from manifests only."""
+        return 0 if old == new else self.files.changed_count(old, new)
+
+    def rows(self, number: int, positions: tuple[int, ...] | None = None) -> VersionRows:
+        """Return the rows of a version."""
+        assert positions is None, "columns of stored tables do not change"
+        return VersionRows(self.files, self.files.version(number))
+
+    def interval(self, old: int, new: int, positions: tuple[int, ...] | None) -> ParquetInterval:
+        """Return the table over the interval between two versions."""
+        assert positions is None, "columns of stored tables do not change"
+        return ParquetInterval(self.spark, self.files, self.files.version(old), self.files.version(new))
+
+    # Writing
+
+    def stage(self, computed: ComputedChanges) -> StagedChanges:
+        """Write changes of the newest version to files, validated (R-DVS-92).
+
+        Raises:
+            InvalidChanges: They do not fit its contents.
+        """
+        parent = self.files.latest()
+        if isinstance(computed.changes, RowFrame):
+            return self.stage_frame(computed.changes, parent)
+        try:
+            return self.stage_delta(computed.changes, parent)
+        except TooManyRows:
+            frame = changes_frame(self.spark(), computed.changes, types_of(parent.columns))
+            return self.stage_frame(frame, parent)
+
+    def stage_delta(self, delta: Delta, parent: Manifest) -> StagedChanges:
+        """Write changes that Python holds.
+
+        Raises:
+            TooManyRows: They change more rows than are looked for in Python.
+        """
+        row_ids = {change.row_id for change in delta}
+        if len(row_ids) > KEYS_MAX:
+            raise TooManyRows
+        held = VersionRows(self.files, parent).with_ids(row_ids, ROWS_MAX) if row_ids else {}
+        stage_delta(delta, held)
+        return self.staged(self.files.stage(delta, parent)) if delta else NO_CHANGES
+
+    def stage_frame(self, frame: RowFrame, parent: Manifest) -> StagedChanges:
+        """Write changes that Spark computes."""
+        changes = kept(frame)
+        check_changes(changes, VersionRows(self.files, parent).frame(self.spark()))
+        version = parent.number + 1
+        inserted, deleted = (
+            write_frame(self.files, changes.at(end), parent.columns, version) for end in (False, True)
+        )
+        return self.staged(Staged(version, inserted, deleted)) if inserted or deleted else NO_CHANGES
+
+    @staticmethod
+    def staged(files: Staged) -> StagedChanges:
+        """Return files as staged."""
+        return StagedChanges(files, *files.row_counts)
+
+    def stage_whole(self, computed: ComputedRows) -> StagedChanges:
+        """Write other contents to files; of a few rows, only what differs.
+
+        Raises:
+            DuplicateRowId: Two rows have the same id.
+        """
+        parent = self.files.latest()
+        columns = tuple(map(stored_field, computed.fields))
+        live_count = live_rows(parent)
+        if isinstance(computed.rows, RowFrame):
+            rows = kept(computed.rows)
+            check_rows(rows)
+            version = parent.number + 1
+            written = write_frame(self.files, rows, columns, version)
+            staged = Staged(version, written, overwrites=True, columns=columns)
+            return StagedChanges(staged, staged.row_counts[0], live_count)
+        if columns == parent.columns and live_count <= ROWS_MAX:
+            before = VersionRows(self.files, parent).few_contents(2 * ROWS_MAX)
+            delta = difference(before, computed.rows)
+            if not delta:
+                return NO_CHANGES
+            if len(delta) <= len(computed.rows):
+                return self.staged(self.files.stage(delta, parent))
+        staged = self.files.stage_whole(computed.rows, parent, columns)
+        return StagedChanges(staged, staged.row_counts[0], live_count)
+
+    def commit_refresh(self, frontier: Frontier, staged: StagedChanges) -> None:
+        """Commit a refresh, inside a transaction of the catalog.
+
+        Raises:
+            VersionExists: Another writer committed a version: nothing was changed.
+        """
+        self.repair()
+        parent, old = self.files.latest(), self.read_frontier()
+        columns_since = parent.number
+        if old is not None:
+            same = old[0].dependencies.key.columns == frontier.dependencies.key.columns
+            columns_since = old[1] if same else parent.number + 1
+        body = frontiers_json.to_json(frontier, columns_since=columns_since)
+        if staged.changes:
+            parent = self.files.commit(staged.changes, parent, frontier.committed, body)
+        self.record(body, parent.number)
+
+    def repair(self) -> int | None:
+        """Write the refresh of the newest manifest to the catalog, if its writer died before it did so.
+
+        Returns:
+            Its data timestamp; None if nothing was missing.
+        """
+        head = self.files.latest()
+        if head.frontier is None:
+            return None
+        data_us: int = head.frontier[DATA_US]
+        query = "SELECT 1 FROM refreshes WHERE identity = ? AND data_us = ?"
+        if self.database.rows(query, self.identity, data_us):
+            return None
+        self.record(head.frontier, head.number)
+        return data_us
+
+    def record(self, body: Any, version: int) -> None:
+        """Write a refresh to the catalog."""
+        self.database.run(
+            "INSERT OR IGNORE INTO refreshes VALUES (?, ?, ?, ?)",
+            self.identity,
+            body[DATA_US],
+            version,
+            json.dumps(body),
+        )
+
+
+def live_rows(manifest: Manifest) -> int:
+    """Return the number of rows of a version."""
+    deleted = sum(file.rows for file in manifest.deletions)
+    return sum(file.rows for file in manifest.data) - deleted

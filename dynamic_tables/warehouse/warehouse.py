@@ -1,0 +1,276 @@
+"""A warehouse: base tables, views and dynamic tables in a directory, which several processes may use."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from dynamic_tables.catalog import ddl
+from dynamic_tables.catalog.entities import SYSTEM, Entity, EntityKind
+from dynamic_tables.on_spark.spark_backend import SETTINGS
+from dynamic_tables.sql.binding import name_lookup
+from dynamic_tables.sql.definitions import DIALECT, Lookup
+from dynamic_tables.sql.statements import Refresh, Statement, read_statement
+from dynamic_tables.sql.tokens import Tokens
+from dynamic_tables.sql.writes import read_write
+from dynamic_tables.storage.frontiers import TableId
+from dynamic_tables.storage.versions import NoVersion
+from dynamic_tables.stores.parquet_intervals import VersionRows
+from dynamic_tables.values.changes import Contents
+from dynamic_tables.values.errors import UserError
+from dynamic_tables.warehouse import requests
+from dynamic_tables.warehouse.accounts import WarehouseAccount, wall_us
+from dynamic_tables.warehouse.answers import Answer, answer, read_select
+from dynamic_tables.warehouse.database import Database
+from dynamic_tables.warehouse.driver import WORKERS, Driver
+from dynamic_tables.warehouse.writing import append, run_write
+from pruning.errors import InputError
+
+# The schema of names without one, and the [D] warehouse of dynamic tables that name none.
+SCHEMA = WAREHOUSE = "main"
+QUERY_WORDS = frozenset({"SELECT", "WITH", "("})
+
+
+def qualified(name: str) -> str:
+    """Return a name with its schema.
+
+    >>> qualified("late"), qualified("s.late")
+    ('main.late', 's.late')
+    """
+    return name if "." in name else f"{SCHEMA}.{name}"
+
+
+class Warehouse:
+    """A warehouse, opened by one process.
+
+    Attributes:
+        account: Its catalog and tables.
+    """
+
+    def __init__(self, directory: str | Path, spark: Callable[[], SparkSession]) -> None:
+        """Open a warehouse.
+
+        Args:
+            directory: Its directory.
+            spark: Returns a session; called when something is too much for Python.
+
+        Raises:
+            InputError: The directory is no warehouse.
+        """
+        self.account = WarehouseAccount(Path(directory), session_of(spark))
+
+    def close(self) -> None:
+        """Close the catalog."""
+        self.account.database.close()
+
+    # Statements
+
+    def lookup(self) -> Lookup:
+        """Return a function that resolves names now."""
+        state = self.account.catalog.state
+        return name_lookup(state, qualified, self.account.engine.columns_in(state))
+
+    def sql(self, text: str) -> Answer:
+        """Run a statement: a SELECT, a change of rows of a base table, or one that the catalog keeps.
+
+        Raises:
+            InputError: It is refused; the message says why.
+
+        >>> import tempfile
+        >>> from dynamic_tables import init, open
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> init(folder.name)
+        >>> warehouse = open(folder.name)
+        >>> _ = warehouse.sql("CREATE TABLE flights (carrier TEXT, delay INTEGER)")
+        >>> warehouse.sql("INSERT INTO flights VALUES ('UA', 5), ('AA', 40), ('UA', 90)").message
+        '3 rows inserted, 0 deleted'
+        >>> warehouse.sql(
+        ...     "CREATE DYNAMIC TABLE late TARGET_LAG = '1 minute'"
+        ...     " AS SELECT carrier, count(*) AS n FROM flights WHERE delay > 15 GROUP BY carrier"
+        ... ).message
+        'main.late is refreshed incrementally'
+        >>> _ = warehouse.sql("DELETE FROM flights WHERE carrier = 'AA'")
+        >>> warehouse.refresh("late")
+        >>> warehouse.sql("SELECT * FROM late ORDER BY carrier").rows
+        (('UA', 1),)
+        >>> warehouse.close()
+        """
+        self.account.catch_up()
+        if Tokens(text, DIALECT).first in QUERY_WORDS:
+            return self.query(text)
+        try:
+            write = read_write(text, self.lookup())
+            if write is not None:
+                self.base_table(write.table)
+                inserted, deleted = run_write(self.account, write)
+                return Answer(message=f"{inserted} rows inserted, {deleted} deleted")
+        except UserError as error:
+            raise InputError(f"the statement failed on the rows: {error}") from None
+        return self.execute(read_statement(text, self.lookup(), warehouse=WAREHOUSE))
+
+    def base_table(self, identity: TableId) -> Entity:
+        """Return a base table.
+
+        Raises:
+            InputError: It is another kind of table.
+        """
+        entity = self.account.catalog.state.entities[identity]
+        if entity.kind is not EntityKind.TABLE:
+            raise InputError(f"{entity.name} is a {entity.kind.value} and cannot be written")
+        return entity
+
+    def execute(self, statement: Statement) -> Answer:
+        """Run a statement that the catalog keeps, or a manual refresh."""
+        if isinstance(statement, Refresh):
+            self.refresh(statement.name)
+            return Answer(message=f"{qualified(statement.name)} is refreshed")
+        names: dict[str, Any] = {
+            part: qualified(getattr(statement, part))
+            for part in ("name", "to", "other")
+            if hasattr(statement, part) and not isinstance(statement, (ddl.RenameSchema, ddl.SwapSchemas))
+        }
+        statement = dataclasses.replace(statement, **names)
+        self.account.run(statement, SYSTEM)
+        if not isinstance(statement, ddl.CreateDynamicTable):
+            return Answer(message="done")
+        way = "incrementally" if statement.mode is ddl.Mode.INCREMENTAL else "in full"
+        if statement.initialize is ddl.Initialize.ON_CREATE:
+            entity = self.account.catalog.state.get(statement.name)
+            requests.wait_for_refresh(self.account, entity.identity, -1)
+        return Answer(message=f"{statement.name} is refreshed {way}")
+
+    def append(self, name: str, rows: Any) -> int:
+        """Add rows to a base table in one commit; return their number.
+
+        Args:
+            name: The table.
+            rows: An Arrow table or a DataFrame of Spark, with the columns of the table by name.
+
+        Raises:
+            InputError: A column is missing, or its values do not fit.
+        """
+        self.account.catch_up()
+        entity = self.base_table(self.account.catalog.state.get(qualified(name)).identity)
+        return append(self.account, entity.identity, rows)
+
+    # Reading
+
+    def query(self, text: str, *, as_of_us: int | None = None) -> Answer:
+        """Return the rows of a SELECT, of all tables as they are now or were at a data timestamp.
+
+        Args:
+            text: The SELECT.
+            as_of_us: Microseconds since 1970; the newest data timestamp until then is read.
+
+        Raises:
+            InputError: The query is refused, or nothing is known of that time.
+        """
+        with self.account.database.transaction():
+            self.account.catch_up()
+            ordered = read_select(text, self.lookup())
+            sources = self.versions(ordered.query.sources, as_of_us)
+        try:
+            return answer(ordered, sources, self.account.backend)
+        except UserError as error:
+            raise InputError(f"the query failed on the rows: {error}") from None
+
+    def versions(
+        self, identities: tuple[TableId, ...], as_of_us: int | None
+    ) -> Mapping[TableId, VersionRows]:
+        """Return the rows of tables, all at one moment."""
+        data_us = None
+        if as_of_us is not None:
+            data_us = self.account.timestamps.newest_until(as_of_us)
+            if data_us is None:
+                raise InputError(f"no data timestamp of this warehouse is at or before {as_of_us} us")
+        return {identity: self.version(identity, data_us) for identity in identities}
+
+    def version(self, identity: TableId, data_us: int | None) -> VersionRows:
+        """Return the rows of a table now, or at a data timestamp."""
+        table, entity = self.account.tables[identity], self.account.catalog.state.entities[identity]
+        is_dynamic = entity.kind is EntityKind.DYNAMIC_TABLE
+        if data_us is None:
+            if is_dynamic and table.frontier is None:
+                raise InputError(f"{entity.name} is not initialized yet: refresh it")
+            return table.rows(table.latest.number)
+        try:
+            if not is_dynamic:
+                return table.rows(table.read_at(data_us).number)
+            newest_us = max((us for us in table.refresh_timestamps() if us <= data_us), default=-1)
+            return table.rows(table.refreshed_at(newest_us).number)
+        except NoVersion:
+            raise InputError(f"{entity.name} had no contents yet at {data_us} us") from None
+
+    def contents(self, name: str) -> Contents:
+        """Return the present rows of a small table, by id."""
+        self.account.catch_up()
+        entity = self.account.catalog.state.get(qualified(name))
+        return self.account.tables[entity.identity].files.contents(
+            self.account.tables[entity.identity].latest.number
+        )
+
+    # Refreshes
+
+    def refresh(self, name: str) -> None:
+        """Refresh a dynamic table, and everything that it is computed from, to a moment after the call.
+
+        Raises:
+            InputError: There is no such dynamic table, or the refresh failed.
+        """
+        with self.account.database.transaction() as clock:
+            self.account.catch_up()
+            event = self.account.request_refresh(qualified(name), clock=clock, wall_us=wall_us())
+            requests.request(self.account, event.table, event.asked_us)
+        requests.wait_for_refresh(self.account, event.table, event.asked_us)
+
+    def driver(self, *, workers: int = WORKERS) -> Driver:
+        """Return a driver, whose `run` refreshes the tables until its `stop` is called."""
+        return Driver(self.account, workers=workers)
+
+
+def session_of(spark: Callable[[], SparkSession]) -> Callable[[], SparkSession]:
+    """Return a function that gives one session of its own, with the settings that rows and ids need."""
+    sessions: list[SparkSession] = []
+
+    def session() -> SparkSession:
+        if not sessions:
+            own = spark().newSession()
+            for name, value in SETTINGS.items():
+                own.conf.set(name, value)
+            sessions.append(own)
+        return sessions[0]
+
+    return session
+
+
+def init(directory: str | Path, *, format: str = "parquet") -> None:
+    """Make a new warehouse.
+
+    Args:
+        directory: Where it is made; created if it does not exist.
+        format: The format of the tables, which is parquet.
+
+    Raises:
+        InputError: There is a warehouse already, or the format is another one.
+    """
+    if format != "parquet":
+        raise InputError(f"the format is {format}; tables of a warehouse are in parquet so far")
+    Database.create(Path(directory), {"format": format})
+
+
+def open(directory: str | Path, spark: SparkSession | Callable[[], SparkSession] | None = None) -> Warehouse:
+    """Open a warehouse.
+
+    Args:
+        directory: Its directory.
+        spark: The session, or a function that returns it when it is needed. None: the active session, or a
+            new one.
+
+    Raises:
+        InputError: The directory is no warehouse.
+    """
+    if spark is None:
+        return Warehouse(directory, SparkSession.builder.getOrCreate)
+    return Warehouse(directory, spark if callable(spark) else lambda: spark)

@@ -1,0 +1,196 @@
+"""Statements that change rows of base tables, run against a warehouse."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+
+from dynamic_tables.on_spark import frames
+from dynamic_tables.on_spark.frames import RowFrame, cell_name, contents_of
+from dynamic_tables.sql.writes import Write
+from dynamic_tables.storage.frontiers import TableId
+from dynamic_tables.stores.arrow_rows import arrow_schema, types_of
+from dynamic_tables.stores.frame_files import write_frame
+from dynamic_tables.stores.manifests import Manifest
+from dynamic_tables.stores.parquet_intervals import VersionRows
+from dynamic_tables.stores.parquet_table import ParquetTable, Staged
+from dynamic_tables.values.changes import Action, Change, Contents, Delta, Row, RowId
+from dynamic_tables.values.types import TEXT
+from dynamic_tables.warehouse.accounts import WarehouseAccount, wall_us
+from dynamic_tables.warehouse.backend import FULL_ROWS_MAX
+from pruning.errors import InputError
+
+# The most attempts at a statement that other writers overtake.
+ATTEMPTS_MAX = 20
+
+
+def new_id(version: int, ordinal: int) -> RowId:
+    """Return the id of a row that a version inserts.
+
+    >>> new_id(3, 0)
+    '3.0'
+    """
+    return f"{version}.{ordinal}"
+
+
+def run_write(account: WarehouseAccount, write: Write) -> tuple[int, int]:
+    """Change the rows of a table in one commit; return the numbers of inserted and deleted rows.
+
+    The statement is run again if another writer changed the table meanwhile.
+
+    Raises:
+        InputError: A value does not fit its column, or a row would be changed in two ways.
+        UserError: An expression failed on the rows.
+    """
+    table = account.tables[write.table]
+    for _ in range(ATTEMPTS_MAX):
+        parent = table.files.latest()
+        delta = changes_of(account, write, parent)
+        if not delta:
+            return 0, 0
+        staged = table.files.stage(delta, parent)
+        if commit(account, write.table, staged, parent):
+            return staged.row_counts
+    raise InputError(f"other writers changed the table {ATTEMPTS_MAX} times meanwhile: try again")
+
+
+def commit(account: WarehouseAccount, identity: TableId, staged: Staged, parent: Manifest) -> bool:
+    """Commit staged rows of a base table; return False if another writer was faster."""
+    files = account.tables[identity].files
+    with account.database.transaction() as clock:
+        if files.latest().number != parent.number:
+            return False
+        clock.receive(parent.committed)
+        clock.pass_over(account.timestamps.newest_us)
+        files.commit(staged, parent, clock.tick(wall_us()))
+    return True
+
+
+def changes_of(account: WarehouseAccount, write: Write, parent: Manifest) -> Delta:
+    """Return the changes that a statement makes to the newest version of its table."""
+    sources = {identity: account.tables[identity].rows(parent.number) for identity in {write.table}}
+    sources |= {
+        identity: account.tables[identity].rows(account.tables[identity].latest.number)
+        for identity in write.sources
+        if identity != write.table
+    }
+    changes: list[Change] = []
+    if write.changed_query is not None:
+        changes += changed_rows(result_rows(account, write.changed_query, write.table, sources), parent)
+    new_rows: Iterable[Row] = write.new_rows
+    if write.new_query is not None:
+        new_rows = result_rows(account, write.new_query, write.table, sources).values()
+    version = parent.number + 1
+    changes += [Change(Action.INSERT, new_id(version, ordinal), row) for ordinal, row in enumerate(new_rows)]
+    return tuple(sorted(changes, key=lambda change: change.action is Action.INSERT))
+
+
+def result_rows(
+    account: WarehouseAccount, query: Any, target: TableId, sources: Mapping[TableId, VersionRows]
+) -> Contents:
+    """Return the rows of a query, whose source `target` has its row ids behind its cells."""
+    wanted = {identity: sources[identity] for identity in query.sources}
+    if sum(source.written_count for source in wanted.values()) <= FULL_ROWS_MAX:
+        contents = {identity: source.few_contents(FULL_ROWS_MAX) for identity, source in wanted.items()}
+        if target in contents:
+            contents[target] = {row_id: (*row, row_id) for row_id, row in contents[target].items()}
+        return account.backend.bag.full(query, contents)
+    backend = account.backend.on_spark()
+    by_spark = {identity: source.frame(backend.spark) for identity, source in wanted.items()}
+    if target in by_spark:
+        by_spark[target] = with_ids(by_spark[target])
+    return contents_of(backend.full(query, by_spark))
+
+
+def with_ids(frame: RowFrame) -> RowFrame:
+    """Return rows with their ids behind their cells."""
+    return frame.select([*frame.cells, F.col(frames.ROW_ID)], (*frame.types, TEXT))
+
+
+def changed_rows(rows: Contents, parent: Manifest) -> list[Change]:
+    """Return the changes of existing rows.
+
+    Raises:
+        InputError: A row is to become two different ones.
+    """
+    width = len(parent.columns)
+    outcomes: dict[RowId, tuple[Row, Row | None]] = {}
+    for row_id, is_deleted, *cells in rows.values():
+        assert isinstance(row_id, str), "the first column has the ids"
+        old, new = tuple(cells[:width]), None if is_deleted else tuple(cells[width:])
+        if outcomes.setdefault(row_id, (old, new))[1] != new:
+            raise InputError(f"the row {old} is matched by several rows that change it differently")
+    changes = []
+    for row_id, (old, new) in outcomes.items():
+        if new == old and new is not None:
+            continue
+        changes.append(Change(Action.DELETE, row_id, old))
+        if new is not None:
+            changes.append(Change(Action.INSERT, row_id, new))
+    return changes
+
+
+def append(account: WarehouseAccount, identity: TableId, rows: pa.Table | Any) -> int:
+    """Add rows to a base table in one commit; return their number.
+
+    Args:
+        account: The account.
+        identity: The table.
+        rows: An Arrow table or a DataFrame of Spark, with the columns of the table by name, in any order.
+
+    Raises:
+        InputError: A column is missing, or its values do not fit.
+    """
+    files: ParquetTable = account.tables[identity].files
+    for _ in range(ATTEMPTS_MAX):
+        parent = files.latest()
+        version = parent.number + 1
+        if isinstance(rows, pa.Table):
+            written = files.write_table(arrow_rows(rows, parent, version), version)
+        else:
+            written = write_frame(files, spark_rows(rows, parent, version), parent.columns, version)
+        staged = Staged(version, written)
+        if not written or commit(account, identity, staged, parent):
+            return staged.row_counts[0]
+    raise InputError(f"other writers changed the table {ATTEMPTS_MAX} times meanwhile: try again")
+
+
+def arrow_rows(rows: pa.Table, parent: Manifest, version: int) -> pa.Table:
+    """Return the rows of an Arrow table as stored, with new ids.
+
+    Raises:
+        InputError: A column is missing, or its values do not fit.
+    """
+    schema = arrow_schema(parent.columns)
+    ids = pa.array([new_id(version, ordinal) for ordinal in range(len(rows))], pa.string())
+    arrays = [ids, pa.array([version] * len(rows), pa.int64())]
+    check_columns(rows.column_names, parent)
+    for column, type_ in zip(parent.columns, schema.types[2:], strict=True):
+        name = column.field.name
+        try:
+            arrays.append(rows[name].cast(type_).combine_chunks())
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise InputError(f"column {name}: {str(error).splitlines()[0]}") from None
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def spark_rows(rows: Any, parent: Manifest, version: int) -> RowFrame:
+    """Return the rows of a DataFrame as a frame, with new ids.
+
+    Raises:
+        InputError: A column is missing.
+    """
+    check_columns(rows.columns, parent)
+    ids = F.concat(F.lit(f"{version}."), F.monotonically_increasing_id().cast("string"))
+    cells = [
+        F.col(f"`{column.field.name}`").alias(cell_name(place)) for place, column in enumerate(parent.columns)
+    ]
+    return RowFrame(rows.select(ids.alias(frames.ROW_ID), *cells), tuple(types_of(parent.columns)))
+
+
+def check_columns(names: Iterable[str], parent: Manifest) -> None:
+    """Raise InputError unless the names are those of a table's columns, in any order."""
+    wanted = [column.field.name for column in parent.columns]
+    if sorted(names) != sorted(wanted):
+        raise InputError(f"the rows have the columns {', '.join(names)}; the table has {', '.join(wanted)}")
