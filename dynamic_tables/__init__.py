@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dynamic_tables.sql.statements import read_statement
     from dynamic_tables.storage.clock import Clock
     from dynamic_tables.values.errors import Refused, UserError
+    from dynamic_tables.warehouse.warehouse import Warehouse, init, open
 
 __all__ = [
     "Account",
@@ -28,9 +29,12 @@ __all__ = [
     "Scheduler",
     "SqlDefinition",
     "UserError",
+    "Warehouse",
     "bind",
     "bind_definition",
+    "init",
     "name_lookup",
+    "open",
     "read_statement",
 ]
 
@@ -43,9 +47,12 @@ _HOMES = {
     "Scheduler": "dynamic_tables.scheduling.scheduler",
     "SqlDefinition": "dynamic_tables.sql.definitions",
     "UserError": "dynamic_tables.values.errors",
+    "Warehouse": "dynamic_tables.warehouse.warehouse",
     "bind": "dynamic_tables.sql.binding",
     "bind_definition": "dynamic_tables.sql.definitions",
+    "init": "dynamic_tables.warehouse.warehouse",
     "name_lookup": "dynamic_tables.sql.binding",
+    "open": "dynamic_tables.warehouse.warehouse",
     "read_statement": "dynamic_tables.sql.statements",
 }
 

@@ -29,6 +29,11 @@ SIMULATOR = Extra(
     packages=frozenset({"msgspec", "scipy", "simpy", "sqlglot"}),
     need="The simulator needs SimPy",
 )
+TABLES = Extra(
+    name="tables",
+    packages=frozenset({"msgspec", "pyspark", "sqlglot"}),
+    need="Dynamic tables need PySpark, sqlglot and msgspec",
+)
 PROOFS = Extra(name="proofs", packages=frozenset({"z3"}), need="Proofs need Z3")
 SIMULATION_REPORTS = Extra(
     name="simulator", packages=frozenset({"matplotlib"}), need="Reports of simulations need Matplotlib"

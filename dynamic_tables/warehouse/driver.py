@@ -81,22 +81,22 @@ class Driver:
 
     # The loop
 
-    def wait_for_lease(self) -> bool:
+    def wait_for_lease(self, finished: Callable[[], bool]) -> bool:
         """Wait until this driver has the lease; return False if it was stopped before."""
-        while not self.stopped.is_set():
+        while not self.stopped.is_set() and not finished():
             if self.lease.take(self.now_us()):
                 return True
             self.stopped.wait(POLL_SECONDS)
         return False
 
-    def run(self) -> None:
-        """Wait for the lease, and drive the warehouse until it is stopped.
+    def run(self, finished: Callable[[], bool] = lambda: False) -> None:
+        """Wait for the lease, and drive the warehouse until it is stopped or `finished` says so.
 
         Raises:
             LeaseLost: Another driver took over.
         """
-        if self.wait_for_lease():
-            self.drive(lambda: False, anew=True)
+        if self.wait_for_lease(finished):
+            self.drive(finished, anew=True)
 
     def drive(self, finished: Callable[[], bool], *, anew: bool) -> None:
         """Drive the warehouse, with the lease, until it is stopped or `finished` says so and nothing runs.

@@ -84,6 +84,16 @@ class EventLog:
         )
         return logged_event(*rows[0]) if rows else None
 
+    def newest_change(self, identity: TableId) -> LoggedEvent | None:
+        """Return the newest refresh of a table that changed it; None if there is none."""
+        rows = self.database.rows(
+            "SELECT number, at_us, identity, kind, body FROM events WHERE identity = ? AND kind = ? "
+            "AND json_extract(body, '$.action') != 'NO_DATA' ORDER BY number DESC LIMIT 1",
+            identity,
+            EventKind.REFRESHED.value,
+        )
+        return logged_event(*rows[0]) if rows else None
+
 
 def logged_event(number: int, at_us: int, identity: TableId, kind: str, body: str) -> LoggedEvent:
     """Return the event of a row of the catalog."""

@@ -25,6 +25,9 @@ from dynamic_tables.warehouse.accounts import WarehouseAccount, wall_us
 from dynamic_tables.warehouse.answers import Answer, answer, read_select
 from dynamic_tables.warehouse.database import Database
 from dynamic_tables.warehouse.driver import WORKERS, Driver
+from dynamic_tables.warehouse.events import LoggedEvent
+from dynamic_tables.warehouse.statuses import Explanation, TableStatus, explain, statuses
+from dynamic_tables.warehouse.verifying import Verdict, verify
 from dynamic_tables.warehouse.writing import append, run_write
 from pruning.errors import InputError
 
@@ -224,6 +227,64 @@ class Warehouse:
             event = self.account.request_refresh(qualified(name), clock=clock, wall_us=wall_us())
             requests.request(self.account, event.table, event.asked_us)
         requests.wait_for_refresh(self.account, event.table, event.asked_us)
+
+    def status(self) -> list[TableStatus]:
+        """Return the states of all dynamic tables, in order of creation."""
+        self.account.catch_up()
+        return statuses(self.account, wall_us())
+
+    def history(self, name: str | None = None, *, limit: int = 20) -> list[tuple[str, LoggedEvent]]:
+        """Return the newest events, each with the present name of its table.
+
+        Args:
+            name: The table; None: all events.
+            limit: The most events.
+
+        Raises:
+            InputError: There is no such table.
+        """
+        self.account.catch_up()
+        state = self.account.catalog.state
+        identity = None if name is None else state.get(qualified(name)).identity
+        return [
+            (state.entities[event.identity].name if event.identity in state.entities else "", event)
+            for event in self.account.events.read(identity, limit=limit)
+        ]
+
+    def explain(self, name: str) -> Explanation:
+        """Return how a dynamic table is maintained, and what a refresh now would do.
+
+        Raises:
+            InputError: There is no such dynamic table, or its query cannot be bound now.
+        """
+        self.account.catch_up()
+        return explain(self.account, self.dynamic_table(name))
+
+    def dynamic_table(self, name: str) -> Entity:
+        """Return a dynamic table.
+
+        Raises:
+            InputError: There is none of this name.
+        """
+        entity = self.account.catalog.state.get(qualified(name))
+        if entity.kind is not EntityKind.DYNAMIC_TABLE:
+            raise InputError(f"{entity.name} is a {entity.kind.value}; only dynamic tables are maintained")
+        return entity
+
+    def verify(self, name: str | None = None) -> list[Verdict]:
+        """Compare dynamic tables with their queries at their data timestamps.
+
+        Args:
+            name: The table; None: all dynamic tables.
+
+        Raises:
+            InputError: There is no such dynamic table, or its query cannot be bound now.
+        """
+        self.account.catch_up()
+        entities = list(self.account.catalog.state.dynamic_tables())
+        if name is not None:
+            entities = [self.dynamic_table(name)]
+        return [verify(self.account, entity) for entity in entities]
 
     def driver(self, *, workers: int = WORKERS) -> Driver:
         """Return a driver, whose `run` refreshes the tables until its `stop` is called."""

@@ -1,4 +1,5 @@
-"""The command `skipproof`: its commands on tables and files here, those that check something in `cli_checks`.
+"""The command `skipproof`: its commands on tables and files here, those that check something in `cli_checks`,
+those on warehouses of dynamic tables in `cli_tables`.
 
 Exit status: 0 all held, 1 a violation was found, 2 bad usage or input, 3 the run itself failed, 130 it was
 interrupted, by Ctrl-C or SIGTERM.
@@ -14,7 +15,7 @@ import typer
 
 from pruning.errors import InputError
 from pruning.requirements import require_pyspark
-from skipproof.commands import cli_checks, showing
+from skipproof.commands import cli_checks, cli_tables, showing
 from skipproof.commands.answers import first_rows, materialize, verify
 from skipproof.commands.cli_options import Json
 from skipproof.commands.endings import HELD, UNUSABLE, VIOLATED, Commands, run_to_status
@@ -266,3 +267,4 @@ def _lake_directory(named: Path | None) -> Iterator[Path]:
 # The help lists commands in the order in which they are registered.
 for command in (cli_checks.check, cli_checks.history, cli_checks.simulate, cli_checks.prove):
     app.command()(command)
+app.add_typer(cli_tables.tables, name="tables")
