@@ -285,8 +285,8 @@ class ParquetTable:
         self.log.add(manifest)
         return manifest
 
-    def purge(self, first: int, *, staged_before: float) -> None:
-        """Remove the versions before `first`, and files that belong to no version.
+    def purge(self, first: int, *, staged_before: float) -> int:
+        """Remove the versions before `first`, and files that belong to no version; return the number of these.
 
         Args:
             first: The first version that is retained.
@@ -298,13 +298,16 @@ class ParquetTable:
                 os.unlink(self.log.path(number))
                 self.log.manifests.pop(number, None)
         kept = {file.name for number in self.log.numbers() for file in files_of(self.log.read(number))}
+        removed_count = 0
         for name in os.listdir(self.directory / DATA):
             path = self.directory / DATA / name
             if name not in kept and path.stat().st_mtime < staged_before:
                 os.unlink(path)
+                removed_count += 1
         for path in (self.directory / TEMPORARY).glob("*"):
             if path.stat().st_mtime < staged_before:
                 shutil.rmtree(path, ignore_errors=True)
+        return removed_count
 
     # Small tables, in Python
 

@@ -94,6 +94,10 @@ class Database:
         with self.lock:
             self.connection.close()
 
+    def commit(self) -> None:
+        """Save the present transaction, on disk before this returns."""
+        self.connection.execute("COMMIT")
+
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
         with self.lock:
@@ -128,7 +132,7 @@ class Database:
                 self.clock = Clock(0, mark_us=mark_us)
                 yield self.clock
                 self.run("UPDATE clock SET physical_us = ?", self.clock.physical_us)
-                self.connection.execute("COMMIT")
+                self.commit()
             except BaseException:
                 self.connection.execute("ROLLBACK")
                 raise

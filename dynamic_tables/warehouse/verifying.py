@@ -1,4 +1,4 @@
-"""The promise of dynamic tables, checked: contents are the query's result at the data timestamp (R-DVS-02)."""
+"""The promise of dynamic tables, checked: contents are the result of the query at the data timestamp."""
 
 from dataclasses import dataclass
 

@@ -286,6 +286,17 @@ class Warehouse:
             entities = [self.dynamic_table(name)]
         return [verify(self.account, entity) for entity in entities]
 
+    def collect_orphans(self, *, staged_before: float) -> int:
+        """Remove files that belong to no version; return their number.
+
+        Args:
+            staged_before: Younger files stay, in seconds since 1970: their writers may be about to commit.
+        """
+        self.account.catch_up()
+        return sum(
+            table.files.purge(0, staged_before=staged_before) for table in self.account.tables.values()
+        )
+
     def driver(self, *, workers: int = WORKERS) -> Driver:
         """Return a driver, whose `run` refreshes the tables until its `stop` is called."""
         return Driver(self.account, workers=workers)
