@@ -39,7 +39,8 @@ DYNAMIC = (
     (
         "ranked",
         4,
-        "SELECT k, city, amount, row_number() OVER (PARTITION BY city ORDER BY amount, k) AS place FROM located",
+        "SELECT k, city, amount, row_number() OVER (PARTITION BY city ORDER BY amount, k) AS place"
+        " FROM located",
     ),
     ("open_orders", 5, "SELECT l.k, l.amount, p.paid FROM large l LEFT JOIN paid p ON p.order_k = l.k"),
     ("best", 3, "SELECT city, k, amount FROM ranked WHERE place <= 3"),
@@ -204,9 +205,8 @@ def report(run: Run, kills: int) -> bool:
     for event in records:
         counts[event.body["action"]] = counts.get(event.body["action"], 0) + 1
     failed = sum(event.kind is EventKind.FAILED for event in run.warehouse.account.events.read())
-    print(
-        f"refreshes: {', '.join(f'{count} {action}' for action, count in sorted(counts.items()))}; {failed} failed"
-    )
+    shown = ", ".join(f"{count} {action}" for action, count in sorted(counts.items()))
+    print(f"refreshes: {shown}; {failed} failed")
     print(f"kills: {kills}, inside a commit: {run.in_commits}")
     recoveries = sorted(run.recoveries)
     print(f"until a new driver: {', '.join(f'{seconds:.1f}' for seconds in recoveries)} s")

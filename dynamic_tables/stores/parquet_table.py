@@ -286,7 +286,7 @@ class ParquetTable:
         return manifest
 
     def purge(self, first: int, *, staged_before: float) -> int:
-        """Remove the versions before `first`, and files that belong to no version; return the number of these.
+        """Remove the versions before `first`, and files of no version; return the number of these files.
 
         Args:
             first: The first version that is retained.

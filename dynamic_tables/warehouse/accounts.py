@@ -44,8 +44,15 @@ class WarehouseAccount(AbstractAccount):
 
     tables: dict[TableId, StoredTable]
 
-    def __init__(self, directory: Path, spark: Callable[[], SparkSession]) -> None:
+    def __init__(
+        self, directory: Path, spark: Callable[[], SparkSession], *, now_us: Callable[[], int] = wall_us
+    ) -> None:
         """Open the account.
+
+        Args:
+            directory: That of the warehouse.
+            spark: Returns a session, when one is needed.
+            now_us: The wall clock.
 
         Raises:
             InputError: The directory is no warehouse.
@@ -54,6 +61,7 @@ class WarehouseAccount(AbstractAccount):
         super().__init__(backend=self.backend, bind=bind, log=self.write_record)
         self.directory = directory
         self.spark = spark
+        self.now_us = now_us
         self.database = Database(directory)
         self.timestamps = Timestamps(self.database)
         self.events = EventLog(self.database)
@@ -102,7 +110,7 @@ class WarehouseAccount(AbstractAccount):
             raise InputError(f"{name} is not supported in a warehouse: create another table, and fill it")
         with self.database.transaction() as clock:
             self.catch_up()
-            event = self.execute(statement, clock=clock, wall_us=wall_us(), role=role)
+            event = self.execute(statement, clock=clock, wall_us=self.now_us(), role=role)
             committed = self.catalog.last
             self.database.run(
                 "INSERT INTO statements VALUES (?, ?, ?, ?)",
@@ -140,7 +148,7 @@ class WarehouseAccount(AbstractAccount):
             RefreshFailed: The refresh is not possible.
         """
         self.resolve(data_us)
-        return self.engine.begin(identity, data_us, now_us=wall_us())
+        return self.engine.begin(identity, data_us, now_us=self.now_us())
 
     def commit(self, staged: StagedRefresh) -> bool:
         """Commit a refresh; return False if the table has it already.
@@ -149,17 +157,21 @@ class WarehouseAccount(AbstractAccount):
             RefreshFailed: The table was refreshed by others since this refresh began.
         """
         with self.database.transaction() as clock:
-            now_us = wall_us()
+            now_us = self.now_us()
             return self.engine.commit(staged, clock=clock, wall_us=now_us, now_us=now_us)
 
-    def repair(self, now_us: int) -> None:
+    def repair(self) -> None:
         """Write to the catalog the refreshes whose writers died before they did so."""
         for entity in self.catalog.state.dynamic_tables():
             table = self.tables[entity.identity]
             data_us = table.repair()
             if data_us is not None:
                 self.events.add(
-                    entity.identity, EventKind.REFRESHED, at_us=now_us, data_us=data_us, action="RECOVERED"
+                    entity.identity,
+                    EventKind.REFRESHED,
+                    at_us=self.now_us(),
+                    data_us=data_us,
+                    action="RECOVERED",
                 )
 
     def write_record(self, record: RefreshRecord) -> None:

@@ -56,8 +56,8 @@ class Database:
         if not self.path.is_file():
             raise InputError(f"{directory} is no warehouse: make one by `skipproof tables init`")
         self.lock = threading.RLock()
-        self.connection = connect(self.path)
         try:
+            self.connection = connect(self.path)
             rows = self.rows("SELECT value FROM settings WHERE name = 'layout'")
         except sqlite3.DatabaseError as error:
             raise InputError(f"{self.path} is no catalog of a warehouse: {error}") from None

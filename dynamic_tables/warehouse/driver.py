@@ -27,13 +27,12 @@ from dynamic_tables.scheduling.events import Command, Event, Fault, StartRefresh
 from dynamic_tables.scheduling.scheduler import Scheduler
 from dynamic_tables.storage.frontiers import TableId
 from dynamic_tables.stores.manifests import VersionExists
-from dynamic_tables.warehouse.accounts import WarehouseAccount, wall_us
+from dynamic_tables.warehouse.accounts import WarehouseAccount
 from dynamic_tables.warehouse.events import EventKind
 from dynamic_tables.warehouse.leases import Lease
 
 LEASE_US = 30_000_000
 HEARTBEAT_US = 5_000_000
-# The time after which statements and requests of other processes are looked for again.
 POLL_SECONDS = 0.2
 WORKERS = 2
 
@@ -53,7 +52,7 @@ class Driver:
         account: The account of this process, which no other thread uses meanwhile.
         workers: The most refreshes of one [D] warehouse that are computed at a time.
         lease_us: The time after which another driver may take over from one that does not answer.
-        now_us: The wall clock.
+        poll_seconds: The time after which other processes' statements and requests are looked for again.
         scheduler: Makes a scheduler; a mutant passes another.
     """
 
@@ -63,12 +62,13 @@ class Driver:
         *,
         workers: int = WORKERS,
         lease_us: int = LEASE_US,
-        now_us: Callable[[], int] = wall_us,
+        poll_seconds: float = POLL_SECONDS,
         scheduler: Callable[[], Scheduler] = Scheduler,
     ) -> None:
         self.account = account
         self.workers = workers
-        self.now_us = now_us
+        self.now_us = account.now_us
+        self.poll_seconds = poll_seconds
         self.new_scheduler = scheduler
         self.scheduler = scheduler()
         self.lease = Lease(account.database, lease_us)
@@ -86,7 +86,7 @@ class Driver:
         while not self.stopped.is_set() and not finished():
             if self.lease.take(self.now_us()):
                 return True
-            self.stopped.wait(POLL_SECONDS)
+            self.stopped.wait(self.poll_seconds)
         return False
 
     def run(self, finished: Callable[[], bool] = lambda: False) -> None:
@@ -114,7 +114,7 @@ class Driver:
             self.timer_us = None
             with self.account.database.transaction():
                 self.account.catch_up()
-                self.account.repair(self.now_us())
+                self.account.repair()
                 self.account.take_changes()
                 first = self.account.initial_event()
             updates = tuple(map(self.with_learnt, first.tables))
@@ -146,7 +146,7 @@ class Driver:
         if self.timer_us is not None and now_us >= self.timer_us:
             self.handle([scheduling.Tick()])
         try:
-            self.finish(self.outcomes.get(timeout=POLL_SECONDS))
+            self.finish(self.outcomes.get(timeout=self.poll_seconds))
         except queue.Empty:
             return
 

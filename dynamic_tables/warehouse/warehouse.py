@@ -1,22 +1,26 @@
 """A warehouse: base tables, views and dynamic tables in a directory, which several processes may use."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
+from sqlglot import exp
 
 from dynamic_tables.catalog import ddl
-from dynamic_tables.catalog.entities import SYSTEM, Entity, EntityKind
+from dynamic_tables.catalog.entities import SYSTEM, Entity, EntityKind, schema_of
 from dynamic_tables.on_spark.spark_backend import SETTINGS
 from dynamic_tables.sql.binding import name_lookup
-from dynamic_tables.sql.definitions import DIALECT, Lookup
+from dynamic_tables.sql.definitions import DIALECT, Lookup, SqlDefinition, bind_definition, parse_statement
+from dynamic_tables.sql.names import table_name
 from dynamic_tables.sql.statements import Refresh, Statement, read_statement
 from dynamic_tables.sql.tokens import Tokens
 from dynamic_tables.sql.writes import read_write
 from dynamic_tables.storage.frontiers import TableId
 from dynamic_tables.storage.versions import NoVersion
+from dynamic_tables.stores.arrow_rows import HIDDEN
 from dynamic_tables.stores.parquet_intervals import VersionRows
 from dynamic_tables.values.changes import Contents
 from dynamic_tables.values.errors import UserError
@@ -36,13 +40,26 @@ SCHEMA = WAREHOUSE = "main"
 QUERY_WORDS = frozenset({"SELECT", "WITH", "("})
 
 
-def qualified(name: str) -> str:
+def qualified(name: str, schema: str = SCHEMA) -> str:
     """Return a name with its schema.
 
     >>> qualified("late"), qualified("s.late")
     ('main.late', 's.late')
     """
-    return name if "." in name else f"{SCHEMA}.{name}"
+    return name if "." in name else f"{schema}.{name}"
+
+
+def home_of(text: str) -> str:
+    """Return the schema of what a statement creates, to which names without a schema belong.
+
+    >>> home_of("CREATE VIEW s.late AS SELECT * FROM flights"), home_of("DROP VIEW s.late")
+    ('s', 'main')
+    """
+    if Tokens(text, DIALECT).first != "CREATE":
+        return SCHEMA
+    created = parse_statement(text).this
+    table = created.this if isinstance(created, exp.Schema) else created
+    return schema_of(table_name(table)) or SCHEMA if isinstance(table, exp.Table) else SCHEMA
 
 
 class Warehouse:
@@ -52,17 +69,24 @@ class Warehouse:
         account: Its catalog and tables.
     """
 
-    def __init__(self, directory: str | Path, spark: Callable[[], SparkSession]) -> None:
+    def __init__(
+        self,
+        directory: str | Path,
+        spark: Callable[[], SparkSession],
+        *,
+        now_us: Callable[[], int] = wall_us,
+    ) -> None:
         """Open a warehouse.
 
         Args:
             directory: Its directory.
             spark: Returns a session; called when something is too much for Python.
+            now_us: The wall clock.
 
         Raises:
             InputError: The directory is no warehouse.
         """
-        self.account = WarehouseAccount(Path(directory), session_of(spark))
+        self.account = WarehouseAccount(Path(directory), session_of(spark), now_us=now_us)
 
     def close(self) -> None:
         """Close the catalog."""
@@ -70,10 +94,10 @@ class Warehouse:
 
     # Statements
 
-    def lookup(self) -> Lookup:
-        """Return a function that resolves names now."""
+    def lookup(self, schema: str = SCHEMA) -> Lookup:
+        """Return a function that resolves names now; those without a schema are of this one."""
         state = self.account.catalog.state
-        return name_lookup(state, qualified, self.account.engine.columns_in(state))
+        return name_lookup(state, partial(qualified, schema=schema), self.account.engine.columns_in(state))
 
     def sql(self, text: str) -> Answer:
         """Run a statement: a SELECT, a change of rows of a base table, or one that the catalog keeps.
@@ -111,7 +135,7 @@ class Warehouse:
                 return Answer(message=f"{inserted} rows inserted, {deleted} deleted")
         except UserError as error:
             raise InputError(f"the statement failed on the rows: {error}") from None
-        return self.execute(read_statement(text, self.lookup(), warehouse=WAREHOUSE))
+        return self.execute(read_statement(text, self.lookup(home_of(text)), warehouse=WAREHOUSE))
 
     def base_table(self, identity: TableId) -> Entity:
         """Return a base table.
@@ -135,6 +159,12 @@ class Warehouse:
             if hasattr(statement, part) and not isinstance(statement, (ddl.RenameSchema, ddl.SwapSchemas))
         }
         statement = dataclasses.replace(statement, **names)
+        if isinstance(statement, ddl.CreateTable):
+            check_names([column.name for column in statement.columns])
+        if isinstance(statement, ddl.CreateDynamicTable):
+            lookup = self.lookup(schema_of(statement.name))
+            assert isinstance(statement.definition, SqlDefinition), "statements are in SQL"
+            check_names(bind_definition(statement.definition, lookup).columns)
         self.account.run(statement, SYSTEM)
         if not isinstance(statement, ddl.CreateDynamicTable):
             return Answer(message="done")
@@ -224,14 +254,14 @@ class Warehouse:
         """
         with self.account.database.transaction() as clock:
             self.account.catch_up()
-            event = self.account.request_refresh(qualified(name), clock=clock, wall_us=wall_us())
+            event = self.account.request_refresh(qualified(name), clock=clock, wall_us=self.account.now_us())
             requests.request(self.account, event.table, event.asked_us)
         requests.wait_for_refresh(self.account, event.table, event.asked_us)
 
     def status(self) -> list[TableStatus]:
         """Return the states of all dynamic tables, in order of creation."""
         self.account.catch_up()
-        return statuses(self.account, wall_us())
+        return statuses(self.account, self.account.now_us())
 
     def history(self, name: str | None = None, *, limit: int = 20) -> list[tuple[str, LoggedEvent]]:
         """Return the newest events, each with the present name of its table.
@@ -300,6 +330,16 @@ class Warehouse:
     def driver(self, *, workers: int = WORKERS) -> Driver:
         """Return a driver, whose `run` refreshes the tables until its `stop` is called."""
         return Driver(self.account, workers=workers)
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Raise InputError unless names of columns can stand in files: readers do not tell their case apart."""
+    folded = [name.lower() for name in names]
+    for name in names:
+        if name.lower() in HIDDEN:
+            raise InputError(f"a column cannot be called {name}, which each table has: give it another name")
+        if folded.count(name.lower()) > 1:
+            raise InputError(f"two columns are called {name}: give one another name")
 
 
 def session_of(spark: Callable[[], SparkSession]) -> Callable[[], SparkSession]:

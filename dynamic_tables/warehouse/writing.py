@@ -17,7 +17,7 @@ from dynamic_tables.stores.parquet_intervals import VersionRows
 from dynamic_tables.stores.parquet_table import ParquetTable, Staged
 from dynamic_tables.values.changes import Action, Change, Contents, Delta, Row, RowId
 from dynamic_tables.values.types import TEXT
-from dynamic_tables.warehouse.accounts import WarehouseAccount, wall_us
+from dynamic_tables.warehouse.accounts import WarehouseAccount
 from dynamic_tables.warehouse.backend import FULL_ROWS_MAX
 from pruning.errors import InputError
 
@@ -63,7 +63,7 @@ def commit(account: WarehouseAccount, identity: TableId, staged: Staged, parent:
             return False
         clock.receive(parent.committed)
         clock.pass_over(account.timestamps.newest_us)
-        files.commit(staged, parent, clock.tick(wall_us()))
+        files.commit(staged, parent, clock.tick(account.now_us()))
     return True
 
 
