@@ -89,13 +89,19 @@ class WarehouseAccount(AbstractAccount):
     # The catalog
 
     def catch_up(self) -> None:
-        """Apply the statements that other processes added to the catalog's log."""
+        """Apply the statements that other processes added to the catalog's log.
+
+        Raises:
+            InputError: This process applied a statement that it could not save.
+        """
         count = len(self.catalog.log)
+        ((saved_count,),) = self.database.rows("SELECT count(*) FROM statements")
+        if count > saved_count:
+            raise InputError(f"{self.database.path}: a statement was not saved: open the warehouse again")
         for number, committed, role, body in self.database.rows(
             "SELECT number, committed, role, body FROM statements WHERE number > ? ORDER BY number", count
         ):
-            if number != len(self.catalog.log) + 1:
-                raise InputError(f"{self.database.path}: a statement was not saved: open the warehouse again")
+            assert number == len(self.catalog.log) + 1, "statements are numbered one after the other"
             statement = statements_json.from_json(body)
             self.changes.append(self.apply(statement, role=role, committed=timestamp_of(committed)))
 

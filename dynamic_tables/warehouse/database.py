@@ -134,7 +134,8 @@ class Database:
                 self.run("UPDATE clock SET physical_us = ?", self.clock.physical_us)
                 self.commit()
             except BaseException:
-                self.connection.execute("ROLLBACK")
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
                 raise
             finally:
                 self.clock = None

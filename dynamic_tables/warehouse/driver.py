@@ -168,6 +168,8 @@ class Driver:
         plans: list[tuple[StartRefresh, RefreshPlan]] = []
         for event in events:
             commands += self.scheduler.step(self.now_us(), event)
+        while commands and isinstance(commands[0], scheduling.Timer):
+            self.carry_out(commands.popleft(), plans)
         if not commands:
             return
         with self.committing():

@@ -1,0 +1,68 @@
+"""Mutants of warehouses: drivers and stores that are wrong in one way each."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from dynamic_tables.storage.frontiers import Frontier
+from dynamic_tables.storage.staging import StagedChanges
+from dynamic_tables.stores.parquet_table import Staged
+from dynamic_tables.warehouse import frontiers_json
+from dynamic_tables.warehouse.driver import Driver
+from dynamic_tables.warehouse.stored_tables import StoredTable
+
+
+class CommitsWithoutToken(Driver):
+    """Commits although another driver took over, and keeps a lease that it lost."""
+
+    @contextmanager
+    def committing(self) -> Iterator[None]:
+        """Open a transaction, without looking at the lease."""
+        with self.account.database.transaction():
+            self.lease.check = lambda: None  # type: ignore[method-assign]  # the mistake
+            yield
+
+
+class ChecksBeforehand(Driver):
+    """Looks at its lease when it begins alone."""
+
+    def drive(self, finished: object, *, anew: bool) -> None:
+        """Drive with a lease that is never looked at again."""
+        self.lease.check = lambda: None  # type: ignore[method-assign]  # the mistake
+        super().drive(finished, anew=anew)  # type: ignore[arg-type]  # as it came
+
+
+DRIVER_MUTANTS: Mapping[str, type[Driver]] = {
+    mutant.__name__: mutant for mutant in (CommitsWithoutToken, ChecksBeforehand)
+}
+
+
+def without_frontier(table: StoredTable, frontier: Frontier, staged: StagedChanges) -> None:
+    """Commit contents in a manifest, and their frontier in the catalog alone."""
+    parent = table.files.latest()
+    if staged.changes:
+        parent = table.files.commit(staged.changes, parent, frontier.committed)
+    table.record(frontiers_json.to_json(frontier, columns_since=0), parent.number)
+
+
+def contents_first(table: StoredTable, frontier: Frontier, staged: StagedChanges) -> None:
+    """Commit contents, and their frontier in a second version."""
+    parent = table.files.latest()
+    body = frontiers_json.to_json(frontier, columns_since=0)
+    if staged.changes:
+        parent = table.files.commit(staged.changes, parent, frontier.committed, parent.frontier)
+        late = frontier.committed._replace(logical=frontier.committed.logical + 1)
+        parent = table.files.commit(Staged(parent.number + 1), parent, late, body)
+    table.record(body, parent.number)
+
+
+def never_recorded(table: StoredTable, body: Mapping[str, Any], version: int) -> None:
+    """Keep no refresh in the catalog."""
+
+
+# The wrong methods of a table, by mutant.
+TABLE_MUTANTS: Mapping[str, Mapping[str, Any]] = {
+    "without_frontier": {"commit_refresh": without_frontier},
+    "contents_first": {"commit_refresh": contents_first},
+    "never_recorded": {"record": never_recorded},
+}
