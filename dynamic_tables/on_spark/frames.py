@@ -13,6 +13,7 @@ from dynamic_tables.on_spark.physical_types import row_from_spark, row_to_spark,
 from dynamic_tables.values.changes import Action, Change, Contents, Delta, Row, RowId
 from dynamic_tables.values.errors import DuplicateRowId
 from dynamic_tables.values.types import Type
+from pruning.spark.jvm.gateway import same_active_session
 
 ROW_ID = "row_id"
 # True in deleted rows and in rows before the interval, FALSE in inserted rows and in rows after it.
@@ -109,18 +110,25 @@ def frame_schema(types: Sequence[Type], tags: Sequence[str] = ()) -> StructType:
     )
 
 
+def create_frame(spark: SparkSession, rows: Iterable[Any], schema: StructType) -> DataFrame:
+    """Return rows that Python holds as a DataFrame; the active session stays the one that it is."""
+    with same_active_session(spark):
+        return spark.createDataFrame(rows, schema)
+
+
 def frame_of(spark: SparkSession, contents: Contents, types: Sequence[Type]) -> RowFrame:
     """Return contents that Python holds as a frame."""
     convert = row_to_spark(types)
     rows = [(row_id, *convert(row)) for row_id, row in contents.items()]
-    return RowFrame(spark.createDataFrame(rows, frame_schema(types)), tuple(types))
+    return RowFrame(create_frame(spark, rows, frame_schema(types)), tuple(types))
 
 
 def changes_frame(spark: SparkSession, delta: Delta, types: Sequence[Type]) -> RowFrame:
     """Return changes that Python holds as a frame."""
     convert = row_to_spark(types)
     rows = [(change.action is Action.DELETE, change.row_id, *convert(change.row)) for change in delta]
-    return RowFrame(spark.createDataFrame(rows, frame_schema(types, (DELETED,))), tuple(types), (DELETED,))
+    data = create_frame(spark, rows, frame_schema(types, (DELETED,)))
+    return RowFrame(data, tuple(types), (DELETED,))
 
 
 def rows_of(frame: RowFrame) -> list[tuple[RowId, Row]]:

@@ -16,7 +16,7 @@ from dynamic_tables.maintenance.plans import Moment
 from dynamic_tables.on_spark import frames
 from dynamic_tables.on_spark.changes import remove_unchanged
 from dynamic_tables.on_spark.few_changes import check_count
-from dynamic_tables.on_spark.frames import RowFrame, cell_name, union_of
+from dynamic_tables.on_spark.frames import RowFrame, cell_name, create_frame, union_of
 from dynamic_tables.on_spark.key_conditions import key_condition
 from dynamic_tables.on_spark.physical_types import row_from_spark
 from dynamic_tables.storage.netting import difference
@@ -136,7 +136,7 @@ class VersionRows:
             + [StructField(column.field.name, stored_type(column)) for column in self.manifest.columns]
         )
         if not files:
-            return spark.createDataFrame([], schema)
+            return create_frame(spark, [], schema)
         return spark.read.schema(schema).parquet(*[str(self.table.path(file)) for file in files])
 
     def as_frame(self, data: DataFrame) -> RowFrame:

@@ -21,6 +21,7 @@ from dynamic_tables.warehouse import statements_json
 from dynamic_tables.warehouse.backend import WarehouseBackend
 from dynamic_tables.warehouse.database import Database, timestamp_of
 from dynamic_tables.warehouse.events import EventKind, EventLog
+from dynamic_tables.warehouse.limits import LIMITS, Limits
 from dynamic_tables.warehouse.stored_tables import StoredTable
 from dynamic_tables.warehouse.timestamps import Timestamps
 from pruning.errors import InputError
@@ -45,7 +46,12 @@ class WarehouseAccount(AbstractAccount):
     tables: dict[TableId, StoredTable]
 
     def __init__(
-        self, directory: Path, spark: Callable[[], SparkSession], *, now_us: Callable[[], int] = wall_us
+        self,
+        directory: Path,
+        spark: Callable[[], SparkSession],
+        *,
+        now_us: Callable[[], int] = wall_us,
+        limits: Limits = LIMITS,
     ) -> None:
         """Open the account.
 
@@ -53,11 +59,12 @@ class WarehouseAccount(AbstractAccount):
             directory: That of the warehouse.
             spark: Returns a session, when one is needed.
             now_us: The wall clock.
+            limits: The numbers of rows above which Spark computes.
 
         Raises:
             InputError: The directory is no warehouse.
         """
-        self.backend = WarehouseBackend(spark)
+        self.backend = WarehouseBackend(spark, limits)
         super().__init__(backend=self.backend, bind=bind, log=self.write_record)
         self.directory = directory
         self.spark = spark
@@ -78,6 +85,7 @@ class WarehouseAccount(AbstractAccount):
             database=self.database,
             timestamps=self.timestamps,
             spark=self.spark,
+            limits=self.backend.limits,
         )
 
     def clone_table(

@@ -7,17 +7,12 @@ from pyspark.sql import SparkSession
 from dynamic_tables.bags.backends import FullIsCheaper
 from dynamic_tables.bags.bag_backend import BagBackend
 from dynamic_tables.maintenance.queries import Query
-from dynamic_tables.on_spark.few_changes import ROWS_MAX, FewRowsInterval, TooManyRows
+from dynamic_tables.on_spark.few_changes import FewRowsInterval, TooManyRows
 from dynamic_tables.on_spark.spark_backend import SparkBackend
 from dynamic_tables.storage.frontiers import TableId
 from dynamic_tables.stores.parquet_intervals import ParquetInterval, VersionRows
+from dynamic_tables.warehouse.limits import LIMITS, Limits
 from dynamic_tables.warehouse.results import ComputedChanges, ComputedRows
-
-# The most rows of all sources of a query that is computed in Python.
-FULL_ROWS_MAX = 20_000
-# The least number of rows for each changed one at which Spark computes changes sooner than the whole result,
-# measured by `bench/refreshes/on_spark.py`: changes read their sources twice and join them by row id.
-ROWS_PER_CHANGE = 1_000
 
 
 class WarehouseBackend:
@@ -25,12 +20,12 @@ class WarehouseBackend:
 
     Args:
         spark: Returns the session that computes what is too much for Python.
-        rows_max: The most rows that are read in Python of a source at a moment.
+        limits: The numbers of rows above which Spark computes.
     """
 
-    def __init__(self, spark: Callable[[], SparkSession], *, rows_max: int = ROWS_MAX) -> None:
+    def __init__(self, spark: Callable[[], SparkSession], limits: Limits = LIMITS) -> None:
         self.spark = spark
-        self.rows_max = rows_max
+        self.limits = limits
         self.bag = BagBackend()
         self.spark_backend: SparkBackend | None = None
 
@@ -46,8 +41,10 @@ class WarehouseBackend:
         Raises:
             UserError: The query failed on these rows; of rows in Spark, it may also fail when they are read.
         """
-        if sum(source.written_count for source in sources.values()) <= FULL_ROWS_MAX:
-            contents = {identity: source.few_contents(FULL_ROWS_MAX) for identity, source in sources.items()}
+        if sum(source.written_count for source in sources.values()) <= self.limits.full_rows:
+            contents = {
+                identity: source.few_contents(self.limits.full_rows) for identity, source in sources.items()
+            }
             return ComputedRows(query.fields, self.bag.full(query, contents))
         backend = self.on_spark()
         frames = {identity: source.frame(backend.spark) for identity, source in sources.items()}
@@ -64,13 +61,13 @@ class WarehouseBackend:
             FullIsCheaper: So much changed that the whole result costs less.
         """
         try:
-            delta = self.bag.changes_over(query, FewRowsInterval(sources, self.rows_max, held))
+            delta = self.bag.changes_over(query, FewRowsInterval(sources, self.limits.read_rows, held))
             return ComputedChanges(query.fields, delta)
         except TooManyRows:
             changed = sum(
                 interval.new.changed_count - interval.old.changed_count for interval in sources.values()
             )
             rows = sum(interval.snapshots[1].written_count for interval in sources.values())
-            if changed * ROWS_PER_CHANGE > rows:
+            if changed * self.limits.rows_per_change > rows:
                 raise FullIsCheaper from None
         return ComputedChanges(query.fields, self.on_spark().changes(query, sources))

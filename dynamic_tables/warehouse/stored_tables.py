@@ -13,7 +13,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from dynamic_tables.on_spark.few_changes import ROWS_MAX, TooManyRows
+from dynamic_tables.on_spark.few_changes import TooManyRows
 from dynamic_tables.on_spark.frames import RowFrame, changes_frame
 from dynamic_tables.on_spark.key_conditions import KEYS_MAX
 from dynamic_tables.storage.clock import Timestamp
@@ -30,6 +30,7 @@ from dynamic_tables.values.changes import Delta
 from dynamic_tables.warehouse import frontiers_json
 from dynamic_tables.warehouse.database import Database
 from dynamic_tables.warehouse.frame_checks import check_changes, check_rows, kept
+from dynamic_tables.warehouse.limits import Limits
 from dynamic_tables.warehouse.results import ComputedChanges, ComputedRows
 from dynamic_tables.warehouse.timestamps import Timestamps
 from pruning.errors import InputError
@@ -69,6 +70,7 @@ class StoredTable:
         columns: Those of a base table; none for a dynamic table, whose columns are those of its query.
         created: The time of its creation.
         spark: Returns the session that reads and writes what is too much for Python.
+        limits: The numbers of rows above which that is so.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class StoredTable:
         database: Database,
         timestamps: Timestamps,
         spark: Callable[[], SparkSession],
+        limits: Limits,
     ) -> None:
         self.identity = identity
         self.directory = directory
@@ -89,6 +92,7 @@ class StoredTable:
         self.database = database
         self.timestamps = timestamps
         self.spark = spark
+        self.limits = limits
         self.frontier_read: tuple[tuple[int, str], Frontier, int] | None = None
 
     @cached_property
@@ -232,7 +236,7 @@ class StoredTable:
         row_ids = {change.row_id for change in delta}
         if len(row_ids) > KEYS_MAX:
             raise TooManyRows
-        held = VersionRows(self.files, parent).with_ids(row_ids, ROWS_MAX) if row_ids else {}
+        held = VersionRows(self.files, parent).with_ids(row_ids, self.limits.read_rows) if row_ids else {}
         stage_delta(delta, held)
         return self.staged(self.files.stage(delta, parent)) if delta else NO_CHANGES
 
@@ -267,8 +271,8 @@ class StoredTable:
             written = write_frame(self.files, rows, columns, version)
             staged = Staged(version, written, overwrites=True, columns=columns)
             return StagedChanges(staged, staged.row_counts[0], live_count)
-        if columns == parent.columns and live_count <= ROWS_MAX:
-            before = VersionRows(self.files, parent).few_contents(2 * ROWS_MAX)
+        if columns == parent.columns and live_count <= self.limits.read_rows:
+            before = VersionRows(self.files, parent).few_contents(2 * self.limits.read_rows)
             delta = difference(before, computed.rows)
             if not delta:
                 return NO_CHANGES

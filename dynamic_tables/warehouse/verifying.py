@@ -11,7 +11,6 @@ from dynamic_tables.stores.parquet_intervals import VersionRows
 from dynamic_tables.values.cells import exact_key
 from dynamic_tables.values.changes import Contents
 from dynamic_tables.warehouse.accounts import WarehouseAccount
-from dynamic_tables.warehouse.backend import FULL_ROWS_MAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +46,12 @@ def verify(account: WarehouseAccount, entity: Entity) -> Verdict:
         }
     except Purged as error:
         return Verdict(entity.name, False, detail=f"a source's {error}")
+    rows_max = account.backend.limits.full_rows
     computed = account.backend.full(dependencies.query, sources).rows
     held = table.rows(head.number)
-    if isinstance(computed, RowFrame) or held.written_count > FULL_ROWS_MAX:
+    if isinstance(computed, RowFrame) or held.written_count > rows_max:
         return verdict_of_frames(account, entity.name, computed, held)
-    return verdict_of_rows(entity.name, computed, held.few_contents(FULL_ROWS_MAX))
+    return verdict_of_rows(entity.name, computed, held.few_contents(rows_max))
 
 
 def verdict_of_rows(name: str, computed: Contents, held: Contents) -> Verdict:

@@ -30,6 +30,7 @@ from dynamic_tables.warehouse.answers import Answer, answer, read_select
 from dynamic_tables.warehouse.database import Database
 from dynamic_tables.warehouse.driver import WORKERS, Driver
 from dynamic_tables.warehouse.events import LoggedEvent
+from dynamic_tables.warehouse.limits import LIMITS, Limits
 from dynamic_tables.warehouse.statuses import Explanation, TableStatus, explain, statuses
 from dynamic_tables.warehouse.verifying import Verdict, verify
 from dynamic_tables.warehouse.writing import append, run_write
@@ -75,6 +76,7 @@ class Warehouse:
         spark: Callable[[], SparkSession],
         *,
         now_us: Callable[[], int] = wall_us,
+        limits: Limits = LIMITS,
     ) -> None:
         """Open a warehouse.
 
@@ -82,11 +84,12 @@ class Warehouse:
             directory: Its directory.
             spark: Returns a session; called when something is too much for Python.
             now_us: The wall clock.
+            limits: The numbers of rows above which Spark computes.
 
         Raises:
             InputError: The directory is no warehouse.
         """
-        self.account = WarehouseAccount(Path(directory), session_of(spark), now_us=now_us)
+        self.account = WarehouseAccount(Path(directory), session_of(spark), now_us=now_us, limits=limits)
 
     def close(self) -> None:
         """Close the catalog."""

@@ -18,7 +18,6 @@ from dynamic_tables.stores.parquet_table import ParquetTable, Staged
 from dynamic_tables.values.changes import Action, Change, Contents, Delta, Row, RowId
 from dynamic_tables.values.types import TEXT
 from dynamic_tables.warehouse.accounts import WarehouseAccount
-from dynamic_tables.warehouse.backend import FULL_ROWS_MAX
 from pruning.errors import InputError
 
 # The most attempts at a statement that other writers overtake.
@@ -91,8 +90,9 @@ def result_rows(
 ) -> Contents:
     """Return the rows of a query, whose source `target` has its row ids behind its cells."""
     wanted = {identity: sources[identity] for identity in query.sources}
-    if sum(source.written_count for source in wanted.values()) <= FULL_ROWS_MAX:
-        contents = {identity: source.few_contents(FULL_ROWS_MAX) for identity, source in wanted.items()}
+    rows_max = account.backend.limits.full_rows
+    if sum(source.written_count for source in wanted.values()) <= rows_max:
+        contents = {identity: source.few_contents(rows_max) for identity, source in wanted.items()}
         if target in contents:
             contents[target] = {row_id: (*row, row_id) for row_id, row in contents[target].items()}
         return account.backend.bag.full(query, contents)
