@@ -26,6 +26,7 @@ FIND_PYTHON = for python in $(PYTHON) $(PYTHONS); do \
 
 check: $(VENV)/.installed-all
 	$(BIN)/skipproof demo
+	$(BIN)/skipproof tables demo
 
 # The environment and the tests are timed apart.
 test:

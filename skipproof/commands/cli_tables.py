@@ -1,6 +1,7 @@
 """The commands on a warehouse of dynamic tables: `skipproof tables`."""
 
 import contextlib
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -15,6 +16,7 @@ from skipproof import extras
 from skipproof.commands import showing, showing_tables
 from skipproof.commands.cli_options import Json, check_positive
 from skipproof.commands.endings import VIOLATED, Commands
+from skipproof.commands.flights import flights as flights_of_demo
 from skipproof.sessions import spark_session
 
 if TYPE_CHECKING:
@@ -204,6 +206,45 @@ def verify(
             showing.print_json([asdict(verdict) for verdict in verdicts])
         else:
             showing_tables.show_verdicts(verdicts)
+    if any(verdict.wrong_count for verdict in verdicts):
+        raise typer.Exit(VIOLATED)
+
+
+@tables.command()
+def demo(
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            "--keep", metavar="DIR", help="Make the warehouse here.", show_default="a temporary one"
+        ),
+    ] = None,
+    days: Annotated[int, typer.Option("--days", min=1, max=31, help="Days of January 2013.")] = 2,
+    as_json: Json = False,
+) -> None:
+    """Keep four tables up to date while real flights arrive hour by hour, and verify them."""
+    with extras.importing(extras.TABLES):
+        import dynamic_tables.warehouse.warehouse as warehouses
+        from skipproof.commands import tables_demo
+    flights = flights_of_demo()
+    with tempfile.TemporaryDirectory(prefix="skipproof-tables-") as temporary:
+        directory = Path(temporary) / "warehouse" if keep is None else keep
+        warehouses.init(directory)
+        with opened(directory) as place:
+            tables_demo.prepare(place)
+            hours = []
+            for hour in tables_demo.run(place, flights, days):
+                hours.append(hour)
+                if not as_json:
+                    showing_tables.show_hour(hour)
+            verdicts = place.verify()
+            if as_json:
+                showing.print_json(
+                    {"hours": list(map(asdict, hours)), "verdicts": list(map(asdict, verdicts))}
+                )
+            else:
+                answer = place.query("SELECT * FROM late_by_airline ORDER BY flights DESC LIMIT 5")
+                showing_tables.show_answer(answer, 5, as_json=False)
+                print(tables_demo.summary(hours, verdicts, directory))
     if any(verdict.wrong_count for verdict in verdicts):
         raise typer.Exit(VIOLATED)
 

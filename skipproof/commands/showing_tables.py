@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dynamic_tables.warehouse.statuses import Explanation, TableStatus
     from dynamic_tables.warehouse.verifying import Verdict
     from dynamic_tables.warehouse.warehouse import Warehouse
+    from skipproof.commands.tables_demo import Hour
 
 
 def show_message(message: str, *, as_json: bool, **values: Any) -> None:
@@ -135,6 +136,16 @@ class EventLines:
                 print(json.dumps(event_dict(name, event)), flush=True)
             else:
                 print(event_line(name, event), flush=True)
+
+
+def show_hour(hour: "Hour") -> None:
+    """Print one hour of the demo."""
+    kinds = ", ".join(f"{hour.actions.count(kind)} {kind}" for kind in sorted(set(hour.actions)))
+    print(
+        f"January {hour.day}, {hour.hour:2} h: {hour.arrived:3} flights, {hour.changed:4} rows changed "
+        f"by {kinds} in {hour.milliseconds:.0f} ms",
+        flush=True,
+    )
 
 
 def show_verdicts(verdicts: Sequence["Verdict"]) -> None:
