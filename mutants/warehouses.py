@@ -9,7 +9,7 @@ from dynamic_tables.storage.staging import StagedChanges
 from dynamic_tables.stores.parquet_table import Staged
 from dynamic_tables.warehouse import frontiers_json
 from dynamic_tables.warehouse.driver import Driver
-from dynamic_tables.warehouse.stored_tables import StoredTable
+from dynamic_tables.warehouse.stored_tables import WarehouseTable
 
 
 class CommitsWithoutToken(Driver):
@@ -37,7 +37,7 @@ DRIVER_MUTANTS: Mapping[str, type[Driver]] = {
 }
 
 
-def without_frontier(table: StoredTable, frontier: Frontier, staged: StagedChanges) -> None:
+def without_frontier(table: WarehouseTable, frontier: Frontier, staged: StagedChanges) -> None:
     """Commit contents in a manifest, and their frontier in the catalog alone."""
     parent = table.files.latest()
     if staged.changes:
@@ -45,7 +45,7 @@ def without_frontier(table: StoredTable, frontier: Frontier, staged: StagedChang
     table.record(frontiers_json.to_json(frontier, columns_since=0), parent.number)
 
 
-def contents_first(table: StoredTable, frontier: Frontier, staged: StagedChanges) -> None:
+def contents_first(table: WarehouseTable, frontier: Frontier, staged: StagedChanges) -> None:
     """Commit contents, and their frontier in a second version."""
     parent = table.files.latest()
     body = frontiers_json.to_json(frontier, columns_since=0)
@@ -56,7 +56,7 @@ def contents_first(table: StoredTable, frontier: Frontier, staged: StagedChanges
     table.record(body, parent.number)
 
 
-def never_recorded(table: StoredTable, body: Mapping[str, Any], version: int) -> None:
+def never_recorded(table: WarehouseTable, body: Mapping[str, Any], version: int) -> None:
     """Keep no refresh in the catalog."""
 
 

@@ -62,6 +62,28 @@ def read_statement(text: str, lookup: Lookup, *, warehouse: str | None = None) -
     return result
 
 
+def first_word(text: str) -> str:
+    """Return the first word of a statement, in upper case.
+
+    >>> first_word("select 1")
+    'SELECT'
+    """
+    return Tokens(text, DIALECT).first
+
+
+def created_name(text: str) -> str:
+    """Return the name of the table or view that a statement creates; empty for another statement.
+
+    >>> created_name("CREATE VIEW s.late AS SELECT * FROM flights"), created_name("DROP VIEW s.late")
+    ('s.late', '')
+    """
+    if first_word(text) != "CREATE":
+        return ""
+    created = parse_statement(text).this
+    table = created.this if isinstance(created, exp.Schema) else created
+    return table_name(table) if isinstance(table, exp.Table) else ""
+
+
 def read_create(node: Any, definition: SqlDefinition, lookup: Lookup, warehouse: str | None) -> Statement:
     """Read CREATE of a table, view, dynamic table or clone."""
     if not isinstance(node, exp.Create):

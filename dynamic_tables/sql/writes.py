@@ -143,11 +143,11 @@ class Target:
         """Return the query of changed rows, of a SELECT that has its FROM and WHERE."""
         items = [self.column(ROW_ID), deleted, *self.columns(), *cells]
         tree = source.copy()
-        tree.set("expressions", [named(item, f"c{place}") for place, item in enumerate(items)])
+        tree.set("expressions", [with_alias(item, f"c{place}") for place, item in enumerate(items)])
         return self.query(tree, [TEXT, BOOLEAN, *self.types, *self.types])
 
 
-def named(item: Any, name: str) -> Any:
+def with_alias(item: Any, name: str) -> Any:
     """Return an item of a select list under a name."""
     return exp.alias_(item.copy(), name, quoted=True)
 
@@ -264,7 +264,7 @@ def read_merge(node: Any, lookup: Lookup) -> Write:
         missing = exp.Is(this=target.column(ROW_ID), expression=exp.Null())
         select = select.where(exp.and_(missing, any_of([condition for condition, _ in unmatched])))
         items = [
-            named(first_case([(condition, cells[place]) for condition, cells in unmatched]), f"c{place}")
+            with_alias(first_case([(condition, cells[place]) for condition, cells in unmatched]), f"c{place}")
             for place in range(len(target.names))
         ]
         new = target.query(select.select(*items), target.types)

@@ -22,7 +22,7 @@ from dynamic_tables.warehouse.backend import WarehouseBackend
 from dynamic_tables.warehouse.database import Database, timestamp_of
 from dynamic_tables.warehouse.events import EventKind, EventLog
 from dynamic_tables.warehouse.limits import LIMITS, Limits
-from dynamic_tables.warehouse.stored_tables import StoredTable
+from dynamic_tables.warehouse.stored_tables import WarehouseTable
 from dynamic_tables.warehouse.timestamps import Timestamps
 from pruning.errors import InputError
 
@@ -43,7 +43,7 @@ class WarehouseAccount(AbstractAccount):
         changes: The events that other processes and this one caused, for a scheduler to take.
     """
 
-    tables: dict[TableId, StoredTable]
+    tables: dict[TableId, WarehouseTable]
 
     def __init__(
         self,
@@ -75,9 +75,9 @@ class WarehouseAccount(AbstractAccount):
         self.changes: list[GraphChanged] = []
         self.catch_up()
 
-    def create_table(self, entity: Entity, committed: Timestamp) -> StoredTable:
+    def create_table(self, entity: Entity, committed: Timestamp) -> WarehouseTable:
         """Return the store of a new table, whose files are made when it is first used."""
-        return StoredTable(
+        return WarehouseTable(
             entity.identity,
             self.directory / TABLES / entity.identity,
             [stored_field(column.field, short=True) for column in entity.columns],
@@ -89,8 +89,8 @@ class WarehouseAccount(AbstractAccount):
         )
 
     def clone_table(
-        self, entity: Entity, original: StoredTable, clones: Mapping[TableId, TableId]
-    ) -> StoredTable:
+        self, entity: Entity, original: WarehouseTable, clones: Mapping[TableId, TableId]
+    ) -> WarehouseTable:
         """Refuse a clone, as `run` does before."""
         raise AssertionError("a warehouse has no clones")
 

@@ -228,10 +228,10 @@ class Driver:
         except AlreadyRefreshed:
             return [scheduling.Finished(order.table, order.data_us, True)]
         except RefreshFailed as failure:
-            return [self.failed(order, failure)]
+            return [self.report_failure(order, failure)]
         return [scheduling.Finished(order.table, order.data_us, False)]
 
-    def failed(self, order: StartRefresh, failure: RefreshFailed) -> Event:
+    def report_failure(self, order: StartRefresh, failure: RefreshFailed) -> Event:
         """Write a failure to the log of events, and return the event for the scheduler."""
         self.log(
             order.table,
@@ -282,7 +282,7 @@ class Driver:
             event = scheduling.Finished(order.table, order.data_us, True)
         except (RefreshFailed, VersionExists) as error:
             failure = error if isinstance(error, RefreshFailed) else RefreshFailed(Fault.SYSTEM, str(error))
-            event = self.failed(order, failure)
+            event = self.report_failure(order, failure)
         self.handle([event])
         self.learn(order.table)
 

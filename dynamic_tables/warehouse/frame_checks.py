@@ -11,7 +11,7 @@ from dynamic_tables.storage.staging import InvalidChanges
 from dynamic_tables.values.errors import DuplicateRowId
 
 
-def kept(frame: RowFrame) -> RowFrame:
+def computed_once(frame: RowFrame) -> RowFrame:
     """Return a frame whose rows are computed once, now.
 
     Raises:

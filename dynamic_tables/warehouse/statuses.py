@@ -179,7 +179,7 @@ class MaintainedNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """How one dynamic table is maintained, and what a refresh now would do.
+    """The maintenance of one dynamic table, and what a refresh now would do.
 
     Attributes:
         obstacle: The construct for which the whole result is computed each time; empty if there is none.

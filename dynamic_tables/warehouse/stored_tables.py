@@ -29,7 +29,7 @@ from dynamic_tables.stores.parquet_table import DATA_US, ParquetTable, Staged
 from dynamic_tables.values.changes import Delta
 from dynamic_tables.warehouse import frontiers_json
 from dynamic_tables.warehouse.database import Database
-from dynamic_tables.warehouse.frame_checks import check_changes, check_rows, kept
+from dynamic_tables.warehouse.frame_checks import check_changes, check_rows, computed_once
 from dynamic_tables.warehouse.limits import Limits
 from dynamic_tables.warehouse.results import ComputedChanges, ComputedRows
 from dynamic_tables.warehouse.timestamps import Timestamps
@@ -61,7 +61,7 @@ class TableVersion:
         return self.manifest.committed
 
 
-class StoredTable:
+class WarehouseTable:
     """One table of a warehouse.
 
     Args:
@@ -238,22 +238,17 @@ class StoredTable:
             raise TooManyRows
         held = VersionRows(self.files, parent).with_ids(row_ids, self.limits.read_rows) if row_ids else {}
         stage_delta(delta, held)
-        return self.staged(self.files.stage(delta, parent)) if delta else NO_CHANGES
+        return as_staged(self.files.stage(delta, parent)) if delta else NO_CHANGES
 
     def stage_frame(self, frame: RowFrame, parent: Manifest) -> StagedChanges:
         """Write changes that Spark computes."""
-        changes = kept(frame)
+        changes = computed_once(frame)
         check_changes(changes, VersionRows(self.files, parent).frame(self.spark()))
         version = parent.number + 1
         inserted, deleted = (
             write_frame(self.files, changes.at(end), parent.columns, version) for end in (False, True)
         )
-        return self.staged(Staged(version, inserted, deleted)) if inserted or deleted else NO_CHANGES
-
-    @staticmethod
-    def staged(files: Staged) -> StagedChanges:
-        """Return files as staged."""
-        return StagedChanges(files, *files.row_counts)
+        return as_staged(Staged(version, inserted, deleted)) if inserted or deleted else NO_CHANGES
 
     def stage_whole(self, computed: ComputedRows) -> StagedChanges:
         """Write other contents to files; of a few rows, only what differs.
@@ -265,7 +260,7 @@ class StoredTable:
         columns = tuple(map(stored_field, computed.fields))
         live_count = live_rows(parent)
         if isinstance(computed.rows, RowFrame):
-            rows = kept(computed.rows)
+            rows = computed_once(computed.rows)
             check_rows(rows)
             version = parent.number + 1
             written = write_frame(self.files, rows, columns, version)
@@ -277,7 +272,7 @@ class StoredTable:
             if not delta:
                 return NO_CHANGES
             if len(delta) <= len(computed.rows):
-                return self.staged(self.files.stage(delta, parent))
+                return as_staged(self.files.stage(delta, parent))
         staged = self.files.stage_whole(computed.rows, parent, columns)
         return StagedChanges(staged, staged.row_counts[0], live_count)
 
@@ -329,3 +324,8 @@ def live_rows(manifest: Manifest) -> int:
     """Return the number of rows of a version."""
     deleted = sum(file.rows for file in manifest.deletions)
     return sum(file.rows for file in manifest.data) - deleted
+
+
+def as_staged(files: Staged) -> StagedChanges:
+    """Return written files as staged changes."""
+    return StagedChanges(files, *files.row_counts)

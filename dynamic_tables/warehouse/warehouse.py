@@ -7,16 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
-from sqlglot import exp
 
 from dynamic_tables.catalog import ddl
 from dynamic_tables.catalog.entities import SYSTEM, Entity, EntityKind, schema_of
 from dynamic_tables.on_spark.spark_backend import SETTINGS
 from dynamic_tables.sql.binding import name_lookup
-from dynamic_tables.sql.definitions import DIALECT, Lookup, SqlDefinition, bind_definition, parse_statement
-from dynamic_tables.sql.names import table_name
-from dynamic_tables.sql.statements import Refresh, Statement, read_statement
-from dynamic_tables.sql.tokens import Tokens
+from dynamic_tables.sql.definitions import Lookup, SqlDefinition, bind_definition
+from dynamic_tables.sql.selects import read_select
+from dynamic_tables.sql.statements import Refresh, Statement, created_name, first_word, read_statement
 from dynamic_tables.sql.writes import read_write
 from dynamic_tables.storage.frontiers import TableId
 from dynamic_tables.storage.versions import NoVersion
@@ -26,7 +24,7 @@ from dynamic_tables.values.changes import Contents
 from dynamic_tables.values.errors import UserError
 from dynamic_tables.warehouse import requests
 from dynamic_tables.warehouse.accounts import WarehouseAccount, wall_us
-from dynamic_tables.warehouse.answers import Answer, answer, read_select
+from dynamic_tables.warehouse.answers import Answer, answer
 from dynamic_tables.warehouse.database import Database
 from dynamic_tables.warehouse.driver import WORKERS, Driver
 from dynamic_tables.warehouse.events import LoggedEvent
@@ -41,26 +39,13 @@ SCHEMA = WAREHOUSE = "main"
 QUERY_WORDS = frozenset({"SELECT", "WITH", "("})
 
 
-def qualified(name: str, schema: str = SCHEMA) -> str:
+def qualify(name: str, schema: str = SCHEMA) -> str:
     """Return a name with its schema.
 
-    >>> qualified("late"), qualified("s.late")
+    >>> qualify("late"), qualify("s.late")
     ('main.late', 's.late')
     """
     return name if "." in name else f"{schema}.{name}"
-
-
-def home_of(text: str) -> str:
-    """Return the schema of what a statement creates, to which names without a schema belong.
-
-    >>> home_of("CREATE VIEW s.late AS SELECT * FROM flights"), home_of("DROP VIEW s.late")
-    ('s', 'main')
-    """
-    if Tokens(text, DIALECT).first != "CREATE":
-        return SCHEMA
-    created = parse_statement(text).this
-    table = created.this if isinstance(created, exp.Schema) else created
-    return schema_of(table_name(table)) or SCHEMA if isinstance(table, exp.Table) else SCHEMA
 
 
 class Warehouse:
@@ -100,7 +85,7 @@ class Warehouse:
     def lookup(self, schema: str = SCHEMA) -> Lookup:
         """Return a function that resolves names now; those without a schema are of this one."""
         state = self.account.catalog.state
-        return name_lookup(state, partial(qualified, schema=schema), self.account.engine.columns_in(state))
+        return name_lookup(state, partial(qualify, schema=schema), self.account.engine.columns_in(state))
 
     def sql(self, text: str) -> Answer:
         """Run a statement: a SELECT, a change of rows of a base table, or one that the catalog keeps.
@@ -128,7 +113,7 @@ class Warehouse:
         >>> warehouse.close()
         """
         self.account.catch_up()
-        if Tokens(text, DIALECT).first in QUERY_WORDS:
+        if first_word(text) in QUERY_WORDS:
             return self.query(text)
         try:
             write = read_write(text, self.lookup())
@@ -138,7 +123,9 @@ class Warehouse:
                 return Answer(message=f"{inserted} rows inserted, {deleted} deleted")
         except UserError as error:
             raise InputError(f"the statement failed on the rows: {error}") from None
-        return self.execute(read_statement(text, self.lookup(home_of(text)), warehouse=WAREHOUSE))
+        # Names without a schema, in what a statement creates, belong to the schema of that.
+        home = schema_of(created_name(text)) or SCHEMA
+        return self.execute(read_statement(text, self.lookup(home), warehouse=WAREHOUSE))
 
     def base_table(self, identity: TableId) -> Entity:
         """Return a base table.
@@ -155,9 +142,9 @@ class Warehouse:
         """Run a statement that the catalog keeps, or a manual refresh."""
         if isinstance(statement, Refresh):
             self.refresh(statement.name)
-            return Answer(message=f"{qualified(statement.name)} is refreshed")
+            return Answer(message=f"{qualify(statement.name)} is refreshed")
         names: dict[str, Any] = {
-            part: qualified(getattr(statement, part))
+            part: qualify(getattr(statement, part))
             for part in ("name", "to", "other")
             if hasattr(statement, part) and not isinstance(statement, (ddl.RenameSchema, ddl.SwapSchemas))
         }
@@ -188,7 +175,7 @@ class Warehouse:
             InputError: A column is missing, or its values do not fit.
         """
         self.account.catch_up()
-        entity = self.base_table(self.account.catalog.state.get(qualified(name)).identity)
+        entity = self.base_table(self.account.catalog.state.get(qualify(name)).identity)
         return append(self.account, entity.identity, rows)
 
     # Reading
@@ -242,7 +229,7 @@ class Warehouse:
     def contents(self, name: str) -> Contents:
         """Return the present rows of a small table, by id."""
         self.account.catch_up()
-        entity = self.account.catalog.state.get(qualified(name))
+        entity = self.account.catalog.state.get(qualify(name))
         return self.account.tables[entity.identity].files.contents(
             self.account.tables[entity.identity].latest.number
         )
@@ -257,7 +244,7 @@ class Warehouse:
         """
         with self.account.database.transaction() as clock:
             self.account.catch_up()
-            event = self.account.request_refresh(qualified(name), clock=clock, wall_us=self.account.now_us())
+            event = self.account.request_refresh(qualify(name), clock=clock, wall_us=self.account.now_us())
             requests.request(self.account, event.table, event.asked_us)
         requests.wait_for_refresh(self.account, event.table, event.asked_us)
 
@@ -278,7 +265,7 @@ class Warehouse:
         """
         self.account.catch_up()
         state = self.account.catalog.state
-        identity = None if name is None else state.get(qualified(name)).identity
+        identity = None if name is None else state.get(qualify(name)).identity
         return [
             (state.entities[event.identity].name if event.identity in state.entities else "", event)
             for event in self.account.events.read(identity, limit=limit)
@@ -299,7 +286,7 @@ class Warehouse:
         Raises:
             InputError: There is none of this name.
         """
-        entity = self.account.catalog.state.get(qualified(name))
+        entity = self.account.catalog.state.get(qualify(name))
         if entity.kind is not EntityKind.DYNAMIC_TABLE:
             raise InputError(f"{entity.name} is a {entity.kind.value}; only dynamic tables are maintained")
         return entity
@@ -369,6 +356,12 @@ def init(directory: str | Path, *, format: str = "parquet") -> None:
 
     Raises:
         InputError: There is a warehouse already, or the format is another one.
+
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> init(folder.name)
+    >>> open(folder.name).status()
+    []
     """
     if format != "parquet":
         raise InputError(f"the format is {format}; tables of a warehouse are in parquet so far")
@@ -385,6 +378,16 @@ def open(directory: str | Path, spark: SparkSession | Callable[[], SparkSession]
 
     Raises:
         InputError: The directory is no warehouse.
+
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> init(folder.name)
+    >>> warehouse = open(folder.name)
+    >>> _ = warehouse.sql("CREATE TABLE flights (carrier TEXT)")
+    >>> warehouse.sql("INSERT INTO flights VALUES ('UA')").message
+    '1 rows inserted, 0 deleted'
+    >>> open(folder.name).sql("SELECT * FROM flights").rows
+    (('UA',),)
     """
     if spark is None:
         return Warehouse(directory, SparkSession.builder.getOrCreate)

@@ -43,7 +43,7 @@ Rows = Annotated[int, typer.Option("--rows", min=0, help="How many rows to print
 
 
 @contextlib.contextmanager
-def opened(directory: Path) -> Iterator["Warehouse"]:
+def open_place(directory: Path) -> Iterator["Warehouse"]:
     """Open a warehouse; Spark starts when something is too much for Python, and ends with the command."""
     with extras.importing(extras.TABLES):
         import dynamic_tables.warehouse.warehouse as warehouses
@@ -81,7 +81,7 @@ def sql(
     as_json: Json = False,
 ) -> None:
     """Run a statement: CREATE, ALTER, DROP, INSERT, UPDATE, DELETE, MERGE or SELECT."""
-    with opened(warehouse) as place:
+    with open_place(warehouse) as place:
         showing_tables.show_answer(place.sql(statement), rows, as_json=as_json)
 
 
@@ -97,7 +97,7 @@ def query(
     as_json: Json = False,
 ) -> None:
     """Query tables as they are now, or were at a data timestamp."""
-    with opened(warehouse) as place:
+    with open_place(warehouse) as place:
         answer = place.query(query, as_of_us=None if as_of is None else microseconds(as_of))
         showing_tables.show_answer(answer, rows, as_json=as_json)
 
@@ -121,7 +121,7 @@ def microseconds(text: str) -> int:
 @tables.command()
 def refresh(name: Name, warehouse: WarehouseOption, as_json: Json = False) -> None:
     """Refresh a table and everything that it is computed from, as of now."""
-    with opened(warehouse) as place:
+    with open_place(warehouse) as place:
         place.refresh(name)
         ((_, event),) = place.history(name, limit=1)
         showing_tables.show_message(f"{name} is refreshed", as_json=as_json, number=event.number)
@@ -142,7 +142,7 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Keep the tables within their target lags; another process may take over when this one ends."""
-    with opened(warehouse) as place:
+    with open_place(warehouse) as place:
         driver = place.driver(workers=workers)
         end = None if seconds is None else time.monotonic() + seconds
         log = showing_tables.EventLines(place, as_json=as_json)
@@ -158,7 +158,7 @@ def run(
 @tables.command()
 def status(warehouse: WarehouseOption, as_json: Json = False) -> None:
     """Show the state of each dynamic table."""
-    with opened(warehouse) as place:
+    with open_place(warehouse) as place:
         states = place.status()
         if as_json:
             showing.print_json([asdict(state) for state in states])
@@ -176,14 +176,14 @@ def history(
     as_json: Json = False,
 ) -> None:
     """Show what was refreshed, skipped or failed, newest first."""
-    with opened(warehouse) as place:
+    with open_place(warehouse) as place:
         showing_tables.show_events(place.history(name, limit=rows), as_json=as_json)
 
 
 @tables.command()
 def explain(name: Name, warehouse: WarehouseOption, as_json: Json = False) -> None:
     """Show how a table is maintained, and what a refresh now would do; nothing is refreshed."""
-    with opened(warehouse) as place:
+    with open_place(warehouse) as place:
         explanation = place.explain(name)
         if as_json:
             showing.print_json(asdict(explanation))
@@ -200,7 +200,7 @@ def verify(
     as_json: Json = False,
 ) -> None:
     """Compare tables with their queries, computed in full at the same versions of what they read."""
-    with opened(warehouse) as place:
+    with open_place(warehouse) as place:
         verdicts = place.verify(name)
         if as_json:
             showing.print_json([asdict(verdict) for verdict in verdicts])
@@ -229,7 +229,7 @@ def demo(
     with tempfile.TemporaryDirectory(prefix="skipproof-tables-") as temporary:
         directory = Path(temporary) / "warehouse" if keep is None else keep
         warehouses.init(directory)
-        with opened(directory) as place:
+        with open_place(directory) as place:
             tables_demo.prepare(place)
             hours = []
             for hour in tables_demo.run(place, flights, days):
@@ -251,7 +251,7 @@ def demo(
 
 def change(warehouse: Path, statement: str, as_json: bool) -> None:
     """Run a statement that changes the catalog."""
-    with opened(warehouse) as place:
+    with open_place(warehouse) as place:
         showing_tables.show_answer(place.sql(statement), 0, as_json=as_json)
 
 

@@ -13,7 +13,7 @@ from dynamic_tables.warehouse.database import Database
 from dynamic_tables.warehouse.driver import LEASE_US, Driver
 from dynamic_tables.warehouse.events import EventKind
 from dynamic_tables.warehouse.leases import Lease, LeaseLost
-from dynamic_tables.warehouse.stored_tables import StoredTable
+from dynamic_tables.warehouse.stored_tables import WarehouseTable
 from mutants.warehouses import DRIVER_MUTANTS
 from pruning.errors import InputError
 
@@ -35,7 +35,7 @@ class Paused(InlineDriver):
         self.meanwhile()
 
     def meanwhile(self) -> None:
-        """What happens while it is paused; tests replace it."""
+        """Do nothing while it is paused; tests replace this."""
 
 
 def paused_while_another_drives(tmp_path: Path, kind: type[Driver]) -> tuple[WarehouseWorld, Any]:
@@ -120,11 +120,11 @@ def test_refreshes_without_changes_are_one_transaction(tmp_path: Path, monkeypat
     world.drive(1)
     commit, counts = Database.commit, []
 
-    def counted(database: Database) -> None:
+    def count_and_commit(database: Database) -> None:
         counts.append(database.rows("SELECT count(*) FROM refreshes")[0][0])
         commit(database)
 
-    monkeypatch.setattr(Database, "commit", counted)
+    monkeypatch.setattr(Database, "commit", count_and_commit)
     world.drive(60)
     refreshed = [event.body["action"] for event in world.events(EventKind.REFRESHED)][-3:]
     assert refreshed == ["NO_DATA"] * 3
@@ -183,14 +183,14 @@ def test_expected_costs_outlive_a_driver(tmp_path: Path) -> None:
 def test_a_failed_refresh_of_the_system_is_tried_again(tmp_path: Path, monkeypatch: Any) -> None:
     """The disk is full once; the next attempt succeeds."""
     world = world_of(tmp_path, COPY)
-    stage, failures = StoredTable.stage, [OSError("the disk is full")]
+    stage, failures = WarehouseTable.stage, [OSError("the disk is full")]
 
-    def stage_or_fail(table: StoredTable, computed: Any) -> Any:
+    def stage_or_fail(table: WarehouseTable, computed: Any) -> Any:
         if failures:
             raise failures.pop()
         return stage(table, computed)
 
-    monkeypatch.setattr(StoredTable, "stage", stage_or_fail)
+    monkeypatch.setattr(WarehouseTable, "stage", stage_or_fail)
     world.sql("INSERT INTO a VALUES (2, 2)")
     world.drive(60)
     (failure,) = world.events(EventKind.FAILED)

@@ -13,7 +13,7 @@ from warehouse_worlds import BASES, WarehouseWorld
 
 from dynamic_tables.warehouse.database import Database
 from dynamic_tables.warehouse.events import EventKind
-from dynamic_tables.warehouse.stored_tables import StoredTable
+from dynamic_tables.warehouse.stored_tables import WarehouseTable
 from mutants.warehouses import TABLE_MUTANTS
 from pruning.errors import InputError
 
@@ -108,7 +108,7 @@ def test_a_table_that_is_wrong_after_crashes_is_found_out(
 ) -> None:
     """The mutants of WAREHOUSE-5."""
     for name, wrong in TABLE_MUTANTS[mutant].items():
-        monkeypatch.setattr(StoredTable, name, wrong)
+        monkeypatch.setattr(WarehouseTable, name, wrong)
 
     def search() -> None:
         for number in range(90):

@@ -14,7 +14,7 @@ from dynamic_tables.values.changes import Action, Change
 from dynamic_tables.warehouse.events import EventKind
 from dynamic_tables.warehouse.limits import Limits
 from dynamic_tables.warehouse.results import ComputedChanges
-from dynamic_tables.warehouse.stored_tables import StoredTable
+from dynamic_tables.warehouse.stored_tables import WarehouseTable
 from dynamic_tables.warehouse.warehouse import Warehouse
 from pruning.errors import InputError
 
@@ -135,5 +135,5 @@ def test_changes_in_frames_are_validated(
         account.engine.compute(plan)
     assert isinstance(raised.value, ValidationFailed)
     assert raised.value.validation == validation
-    assert isinstance(account.tables["t3"], StoredTable)
+    assert isinstance(account.tables["t3"], WarehouseTable)
     assert account.tables["t3"].latest.number == 1
