@@ -158,13 +158,14 @@ class Run:
             if verdict.wrong_count:
                 self.wrong.append(f"{verdict.name}: {verdict.detail}")
 
-    def wait_for_driver(self, killed: float) -> None:
-        """Wait for the first refresh after a kill."""
-        newest = self.warehouse.account.events.newest()
+    def wait_for_driver(self, driver: subprocess.Popen[bytes], newest: int, killed: float) -> None:
+        """Wait until a driver has the lease."""
         while True:
             events = self.warehouse.account.events.read(after=newest)
             if any(event.kind is EventKind.DRIVER for event in events):
                 break
+            if driver.poll() is not None:
+                raise SystemExit(f"the driver ended with status {driver.returncode} before it began")
             time.sleep(0.1)
         self.recoveries.append(time.monotonic() - killed)
 
@@ -184,9 +185,11 @@ class Run:
                     self.in_commits += 1
                 driver.wait()
                 killed = time.monotonic()
+                newest = self.warehouse.account.events.newest()
                 self.check()
                 driver = self.start_driver()
-                self.wait_for_driver(killed)
+                self.wait_for_driver(driver, newest, killed)
+            # The last driver is not killed: how it goes on is seen until the end.
             driver.kill()
             driver.wait()
             driver = self.start("drive", 0, STEPS[0])

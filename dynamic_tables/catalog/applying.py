@@ -141,7 +141,8 @@ def create_table(draft: Draft, statement: ddl.CreateTable) -> None:
     """Create an empty base table."""
     columns = tuple(StoredColumn(column, place) for place, column in enumerate(statement.columns))
     entity = _new_entity(draft, EntityKind.TABLE, statement.name)
-    draft.create(replace(entity, columns=columns, column_count=len(columns)), over=statement.replace)
+    entity = replace(entity, columns=columns, column_count=len(columns), location=statement.location)
+    draft.create(entity, over=statement.replace)
 
 
 def create_view(draft: Draft, statement: ddl.CreateView) -> None:

@@ -46,11 +46,16 @@ class Definition(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """Create a base table."""
+    """Create a base table.
+
+    Attributes:
+        location: The place of the table that it follows, which others write; empty for a table of its own.
+    """
 
     name: Name
     columns: tuple[Field, ...]
     replace: bool = False
+    location: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ class Entity:
         altered: True if columns were added or dropped, so that stored rows may have other columns.
         suspended: The reason why it is not scheduled; None if it is scheduled.
         original: The table of which it is a clone.
+        location: The place of the table that it follows, which others write; empty for others.
     """
 
     identity: TableId
@@ -62,6 +63,7 @@ class Entity:
     initialize: Initialize = Initialize.ON_CREATE
     suspended: str | None = None
     original: TableId | None = None
+    location: str = ""
     grants: frozenset[tuple[Privilege, Role]] = frozenset()
 
     def qualify(self, name: Name) -> Name:

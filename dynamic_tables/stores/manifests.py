@@ -67,6 +67,7 @@ class Manifest:
         overwritten: True if the changes are not recorded: they are the difference of the contents.
         changed_count: The number of changed rows in all versions up to this one.
         frontier: The frontier of a dynamic table, as JSON; None of other tables and before the first refresh.
+        source: The version of another program's table that a table follows, as JSON; None of other tables.
     """
 
     number: int
@@ -79,6 +80,7 @@ class Manifest:
     overwritten: bool = False
     changed_count: int = 0
     frontier: Mapping[str, Any] | None = None
+    source: Mapping[str, Any] | None = None
 
 
 def to_json(manifest: Manifest) -> str:

@@ -228,8 +228,9 @@ class ParquetTable:
         parent: Manifest,
         committed: Timestamp,
         frontier: Mapping[str, Any] | None = None,
+        source: Mapping[str, Any] | None = None,
     ) -> Manifest:
-        """Make staged rows the version that follows `parent`, together with a frontier.
+        """Make staged rows the version that follows `parent`, together with a frontier or a source.
 
         Raises:
             VersionExists: Another writer committed a version after `parent`: nothing was changed.
@@ -251,6 +252,7 @@ class ParquetTable:
             overwritten=staged.overwrites,
             changed_count=parent.changed_count + sum(file.rows for file in changed),
             frontier=frontier,
+            source=source,
         )
         self.log.add(manifest)
         return manifest

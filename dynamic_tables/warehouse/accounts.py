@@ -2,14 +2,16 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from dynamic_tables.catalog import ddl
 from dynamic_tables.catalog.ddl import Role, Statement
 from dynamic_tables.catalog.entities import Entity, EntityKind
+from dynamic_tables.catalog.graphs import nodes
 from dynamic_tables.refreshes.accounts import AbstractAccount
 from dynamic_tables.refreshes.actions import RefreshPlan, RefreshRecord, StagedRefresh
 from dynamic_tables.scheduling.events import GraphChanged
@@ -18,6 +20,7 @@ from dynamic_tables.storage.clock import Timestamp
 from dynamic_tables.storage.frontiers import TableId
 from dynamic_tables.stores.arrow_rows import stored_field
 from dynamic_tables.warehouse import statements_json
+from dynamic_tables.warehouse.attached_tables import follow
 from dynamic_tables.warehouse.backend import WarehouseBackend
 from dynamic_tables.warehouse.database import Database, timestamp_of
 from dynamic_tables.warehouse.events import EventKind, EventLog
@@ -144,15 +147,43 @@ class WarehouseAccount(AbstractAccount):
     # Refreshes
 
     def resolve(self, data_us: int) -> None:
-        """Settle which version of each base table a data timestamp sees, and the catalog that it sees."""
-        self.timestamps.resolve(data_us, self.heads)
+        """Settle which version of each base table a data timestamp sees, and the catalog that it sees.
 
-    def heads(self) -> dict[TableId, int]:
-        """Return the newest version of each base table."""
+        What others write is read before.
+        """
+        if self.timestamps.is_resolved(data_us):
+            return
+        unreadable = self.follow_sources(self.sources_read())
+        self.timestamps.resolve(data_us, lambda: self.heads(unreadable))
+
+    def heads(self, unreadable: Collection[TableId]) -> dict[TableId, int | None]:
+        """Return the newest version of each base table; None of those that cannot be read."""
         self.catch_up()
         entities = self.catalog.state.entities.values()
         bases = [entity.identity for entity in entities if entity.kind is EntityKind.TABLE]
-        return {identity: self.tables[identity].latest.number for identity in bases}
+        return {
+            identity: None if identity in unreadable else self.tables[identity].latest.number
+            for identity in bases
+        }
+
+    def sources_read(self) -> list[TableId]:
+        """Return the base tables that dynamic tables read."""
+        graph = nodes(self.catalog.state).values()
+        return list(dict.fromkeys(base for node in graph for base in node.base))
+
+    def follow_sources(self, identities: Iterable[TableId]) -> set[TableId]:
+        """Bring tables that others write to their newest versions; return those that cannot be read."""
+        unreadable = set()
+        for identity in identities:
+            entity = self.catalog.state.entities.get(identity)
+            if entity is None or not entity.location:
+                continue
+            try:
+                follow(self.tables[identity], entity, self.now_us)
+            except (InputError, OSError, pa.ArrowException) as error:
+                unreadable.add(identity)
+                self.events.add(identity, EventKind.UNREADABLE, at_us=self.now_us(), message=str(error))
+        return unreadable
 
     def begin(self, identity: TableId, data_us: int) -> RefreshPlan:
         """Begin a refresh.

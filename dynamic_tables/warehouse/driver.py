@@ -172,6 +172,8 @@ class Driver:
             self.carry_out(commands.popleft(), plans)
         if not commands:
             return
+        for data_us in {command.data_us for command in commands if isinstance(command, StartRefresh)}:
+            self.account.resolve(data_us)
         with self.committing():
             while commands:
                 for event in self.carry_out(commands.popleft(), plans):

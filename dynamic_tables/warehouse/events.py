@@ -16,6 +16,7 @@ class EventKind(enum.Enum):
     FAILED = "failed"
     SKIPPED = "skipped"
     SILENT = "silent"
+    UNREADABLE = "unreadable"
     LEARNT = "learnt"
     DRIVER = "driver"
 

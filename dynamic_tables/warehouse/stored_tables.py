@@ -5,7 +5,7 @@ the catalog, which counts only for the version that it names. The effective fron
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +25,7 @@ from dynamic_tables.stores.arrow_rows import stored_field, types_of
 from dynamic_tables.stores.frame_files import write_frame
 from dynamic_tables.stores.manifests import Manifest, StoredField
 from dynamic_tables.stores.parquet_intervals import ParquetInterval, VersionRows
-from dynamic_tables.stores.parquet_table import DATA_US, ParquetTable, Staged
+from dynamic_tables.stores.parquet_table import DATA_US, VERSIONS, ParquetTable, Staged
 from dynamic_tables.values.changes import Delta
 from dynamic_tables.warehouse import frontiers_json
 from dynamic_tables.warehouse.database import Database
@@ -98,6 +98,10 @@ class WarehouseTable:
     @cached_property
     def files(self) -> ParquetTable:
         """The files of the table."""
+        if (self.directory / VERSIONS).is_dir():
+            there = ParquetTable(self.directory)
+            if there.log.numbers():
+                return there
         try:
             return ParquetTable.create(self.directory, self.first_columns, self.created)
         except InputError:
@@ -163,7 +167,10 @@ class WarehouseTable:
             NoVersion: The table was created later.
             Purged: The version is not retained.
         """
-        number = self.timestamps.versions(data_us).get(self.identity)
+        versions = self.timestamps.versions(data_us)
+        number = versions.get(self.identity)
+        if number is None and self.identity in versions:
+            raise NoVersion("what others write could not be read then: see its history")
         if number is None:
             raise NoVersion(f"the table was created after {data_us} us")
         return TableVersion(self.files.version(number))
@@ -292,6 +299,29 @@ class WarehouseTable:
         if staged.changes:
             parent = self.files.commit(staged.changes, parent, frontier.committed, body)
         self.record(body, parent.number)
+
+    def commit_rows(
+        self,
+        staged: Staged,
+        parent: Manifest,
+        now_us: Callable[[], int],
+        source: Mapping[str, Any] | None = None,
+    ) -> bool:
+        """Commit changes of a base table; return False if another writer was faster.
+
+        Args:
+            staged: The changes of the version `parent`.
+            parent: The newest version when they were made.
+            now_us: The wall clock.
+            source: The version of another program's table that the rows are from, as JSON.
+        """
+        with self.database.transaction() as clock:
+            if self.files.latest().number != parent.number:
+                return False
+            clock.receive(parent.committed)
+            clock.pass_over(self.timestamps.newest_us)
+            self.files.commit(staged, parent, clock.tick(now_us()), source=source)
+        return True
 
     def repair(self) -> int | None:
         """Write the refresh of the newest manifest to the catalog, if its writer died before it did so.

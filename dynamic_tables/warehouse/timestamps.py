@@ -13,7 +13,8 @@ from dynamic_tables.warehouse.database import Database
 
 # The number of base tables by which the versions of a timestamp are kept in memory.
 KEPT = 64
-Versions = Mapping[TableId, int]
+# None: what others write could not be read.
+Versions = Mapping[TableId, int | None]
 
 
 class Timestamps:
@@ -38,10 +39,8 @@ class Timestamps:
         """
         with self.database.transaction() as clock:
             clock.pass_over(data_us)
-            try:
+            if self.is_resolved(data_us):
                 return self.versions(data_us)
-            except NoVersion:
-                pass
             versions = dict(heads())
             later = self.database.rows(
                 "SELECT versions FROM timestamps WHERE data_us > ? ORDER BY data_us LIMIT 1", data_us
@@ -51,6 +50,14 @@ class Timestamps:
                 versions = json.loads(later[0][0])
             self.database.run("INSERT INTO timestamps VALUES (?, ?)", data_us, json.dumps(versions))
             return versions
+
+    def is_resolved(self, data_us: int) -> bool:
+        """Tell whether this is a data timestamp of the warehouse."""
+        try:
+            self.versions(data_us)
+        except NoVersion:
+            return False
+        return True
 
     def versions(self, data_us: int) -> Versions:
         """Return the version of each base table at a data timestamp.

@@ -19,12 +19,14 @@ from dynamic_tables.sql.writes import read_write
 from dynamic_tables.storage.frontiers import TableId
 from dynamic_tables.storage.versions import NoVersion
 from dynamic_tables.stores.arrow_rows import HIDDEN
+from dynamic_tables.stores.lake_versions import open_lake_version
 from dynamic_tables.stores.parquet_intervals import VersionRows
 from dynamic_tables.values.changes import Contents
 from dynamic_tables.values.errors import UserError
 from dynamic_tables.warehouse import requests
 from dynamic_tables.warehouse.accounts import WarehouseAccount, wall_us
 from dynamic_tables.warehouse.answers import Answer, answer
+from dynamic_tables.warehouse.attached_tables import follow
 from dynamic_tables.warehouse.database import Database
 from dynamic_tables.warehouse.driver import WORKERS, Driver
 from dynamic_tables.warehouse.events import LoggedEvent
@@ -136,6 +138,8 @@ class Warehouse:
         entity = self.account.catalog.state.entities[identity]
         if entity.kind is not EntityKind.TABLE:
             raise InputError(f"{entity.name} is a {entity.kind.value} and cannot be written")
+        if entity.location:
+            raise InputError(f"{entity.name} is written by others, at {entity.location}")
         return entity
 
     def execute(self, statement: Statement) -> Answer:
@@ -178,6 +182,26 @@ class Warehouse:
         entity = self.base_table(self.account.catalog.state.get(qualify(name)).identity)
         return append(self.account, entity.identity, rows)
 
+    def attach(self, name: str, location: str | Path) -> None:
+        """Make a base table that follows a table of Delta Lake or Iceberg, or a directory of Parquet files.
+
+        Others write it; each data timestamp sees its newest version. Columns of nested types are left out.
+
+        Args:
+            name: The name of the new table.
+            location: The directory of the table, on the local disk.
+
+        Raises:
+            InputError: There is no table, or it has what is not supported.
+        """
+        self.account.catch_up()
+        version = open_lake_version(str(Path(location).absolute()))
+        statement = ddl.CreateTable(qualify(name), version.fields, location=version.location)
+        check_names([field.name for field in version.fields])
+        self.account.run(statement, SYSTEM)
+        entity = self.account.catalog.state.get(qualify(name))
+        follow(self.account.tables[entity.identity], entity, self.account.now_us)
+
     # Reading
 
     def query(self, text: str, *, as_of_us: int | None = None) -> Answer:
@@ -190,6 +214,9 @@ class Warehouse:
         Raises:
             InputError: The query is refused, or nothing is known of that time.
         """
+        self.account.catch_up()
+        if as_of_us is None:
+            self.account.follow_sources(read_select(text, self.lookup()).query.sources)
         with self.account.database.transaction():
             self.account.catch_up()
             ordered = read_select(text, self.lookup())

@@ -7,30 +7,21 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from dynamic_tables.on_spark import frames
-from dynamic_tables.on_spark.frames import RowFrame, cell_name, contents_of
+from dynamic_tables.on_spark.frames import RowFrame, contents_of
 from dynamic_tables.sql.writes import Write
 from dynamic_tables.storage.frontiers import TableId
-from dynamic_tables.stores.arrow_rows import arrow_schema, types_of
 from dynamic_tables.stores.frame_files import write_frame
 from dynamic_tables.stores.manifests import Manifest
 from dynamic_tables.stores.parquet_intervals import VersionRows
-from dynamic_tables.stores.parquet_table import ParquetTable, Staged
+from dynamic_tables.stores.parquet_table import Staged
 from dynamic_tables.values.changes import Action, Change, Contents, Delta, Row, RowId
 from dynamic_tables.values.types import TEXT
 from dynamic_tables.warehouse.accounts import WarehouseAccount
+from dynamic_tables.warehouse.new_rows import arrow_rows, new_id, spark_rows
 from pruning.errors import InputError
 
 # The most attempts at a statement that other writers overtake.
 ATTEMPTS_MAX = 20
-
-
-def new_id(version: int, ordinal: int) -> RowId:
-    """Return the id of a row that a version inserts.
-
-    >>> new_id(3, 0)
-    '3.0'
-    """
-    return f"{version}.{ordinal}"
 
 
 def run_write(account: WarehouseAccount, write: Write) -> tuple[int, int]:
@@ -49,21 +40,9 @@ def run_write(account: WarehouseAccount, write: Write) -> tuple[int, int]:
         if not delta:
             return 0, 0
         staged = table.files.stage(delta, parent)
-        if commit(account, write.table, staged, parent):
+        if table.commit_rows(staged, parent, account.now_us):
             return staged.row_counts
     raise InputError(f"other writers changed the table {ATTEMPTS_MAX} times meanwhile: try again")
-
-
-def commit(account: WarehouseAccount, identity: TableId, staged: Staged, parent: Manifest) -> bool:
-    """Commit staged rows of a base table; return False if another writer was faster."""
-    files = account.tables[identity].files
-    with account.database.transaction() as clock:
-        if files.latest().number != parent.number:
-            return False
-        clock.receive(parent.committed)
-        clock.pass_over(account.timestamps.newest_us)
-        files.commit(staged, parent, clock.tick(account.now_us()))
-    return True
 
 
 def changes_of(account: WarehouseAccount, write: Write, parent: Manifest) -> Delta:
@@ -142,55 +121,16 @@ def append(account: WarehouseAccount, identity: TableId, rows: pa.Table | Any) -
     Raises:
         InputError: A column is missing, or its values do not fit.
     """
-    files: ParquetTable = account.tables[identity].files
+    table = account.tables[identity]
+    files = table.files
     for _ in range(ATTEMPTS_MAX):
         parent = files.latest()
         version = parent.number + 1
         if isinstance(rows, pa.Table):
-            written = files.write_table(arrow_rows(rows, parent, version), version)
+            written = files.write_table(arrow_rows(rows, parent, version, 0), version)
         else:
             written = write_frame(files, spark_rows(rows, parent, version), parent.columns, version)
         staged = Staged(version, written)
-        if not written or commit(account, identity, staged, parent):
+        if not written or table.commit_rows(staged, parent, account.now_us):
             return staged.row_counts[0]
     raise InputError(f"other writers changed the table {ATTEMPTS_MAX} times meanwhile: try again")
-
-
-def arrow_rows(rows: pa.Table, parent: Manifest, version: int) -> pa.Table:
-    """Return the rows of an Arrow table as stored, with new ids.
-
-    Raises:
-        InputError: A column is missing, or its values do not fit.
-    """
-    schema = arrow_schema(parent.columns)
-    ids = pa.array([new_id(version, ordinal) for ordinal in range(len(rows))], pa.string())
-    arrays = [ids, pa.array([version] * len(rows), pa.int64())]
-    check_columns(rows.column_names, parent)
-    for column, type_ in zip(parent.columns, schema.types[2:], strict=True):
-        name = column.field.name
-        try:
-            arrays.append(rows[name].cast(type_).combine_chunks())
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise InputError(f"column {name}: {str(error).splitlines()[0]}") from None
-    return pa.Table.from_arrays(arrays, schema=schema)
-
-
-def spark_rows(rows: Any, parent: Manifest, version: int) -> RowFrame:
-    """Return the rows of a DataFrame as a frame, with new ids.
-
-    Raises:
-        InputError: A column is missing.
-    """
-    check_columns(rows.columns, parent)
-    ids = F.concat(F.lit(f"{version}."), F.monotonically_increasing_id().cast("string"))
-    cells = [
-        F.col(f"`{column.field.name}`").alias(cell_name(place)) for place, column in enumerate(parent.columns)
-    ]
-    return RowFrame(rows.select(ids.alias(frames.ROW_ID), *cells), tuple(types_of(parent.columns)))
-
-
-def check_columns(names: Iterable[str], parent: Manifest) -> None:
-    """Raise InputError unless the names are those of a table's columns, in any order."""
-    wanted = [column.field.name for column in parent.columns]
-    if sorted(names) != sorted(wanted):
-        raise InputError(f"the rows have the columns {', '.join(names)}; the table has {', '.join(wanted)}")
