@@ -268,6 +268,10 @@ class ParquetTable:
             VersionExists: Another writer was faster: nothing was changed.
         """
         parent = self.latest()
+        return self.commit_compaction(self.stage_compaction(parent, rows_min), parent, committed)
+
+    def stage_compaction(self, parent: Manifest, rows_min: int = ROWS_OF_FILE) -> tuple[DataFile, ...]:
+        """Write small files of a version and those with deleted rows anew; return all files with its rows."""
         version, deletions = parent.number + 1, self.deletions(parent)
         files: list[DataFile] = []
         waiting: list[pa.Table] = []
@@ -282,8 +286,24 @@ class ParquetTable:
                 waiting = []
         if waiting:
             files += self.write_table(pa.concat_tables(waiting), version)
+        return tuple(files)
+
+    def commit_compaction(
+        self,
+        files: tuple[DataFile, ...],
+        parent: Manifest,
+        committed: Timestamp,
+        frontier: Mapping[str, Any] | None = None,
+    ) -> Manifest:
+        """Make files with the rows of `parent` the version that follows it, with a frontier if one is given.
+
+        Raises:
+            VersionExists: Another writer was faster: nothing was changed.
+        """
         unchanged = replace(parent, inserted=(), deleted=(), overwritten=False, deletions=())
-        manifest = replace(unchanged, number=version, committed=committed, data=tuple(files))
+        manifest = replace(unchanged, number=parent.number + 1, committed=committed, data=files)
+        if frontier is not None:
+            manifest = replace(manifest, frontier=frontier)
         self.log.add(manifest)
         return manifest
 

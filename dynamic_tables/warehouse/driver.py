@@ -279,6 +279,7 @@ class Driver:
             assert outcome.staged is not None, "an attempt staged something, or failed"
             with self.committing():
                 self.account.commit(outcome.staged)
+            self.compact(order.table)
             event: Event = scheduling.Finished(order.table, order.data_us, True)
         except AlreadyRefreshed:
             event = scheduling.Finished(order.table, order.data_us, True)
@@ -287,6 +288,13 @@ class Driver:
             event = self.report_failure(order, failure)
         self.handle([event])
         self.learn(order.table)
+
+    def compact(self, identity: TableId) -> None:
+        """Write the files of a table anew if they are many and small."""
+        table = self.account.tables[identity]
+        if table.is_scattered():
+            self.lease.renew(self.now_us())
+            table.compact(self.now_us)
 
     # What a new driver has to know
 

@@ -25,7 +25,7 @@ from dynamic_tables.stores.arrow_rows import stored_field, types_of
 from dynamic_tables.stores.frame_files import write_frame
 from dynamic_tables.stores.manifests import Manifest, StoredField
 from dynamic_tables.stores.parquet_intervals import ParquetInterval, VersionRows
-from dynamic_tables.stores.parquet_table import DATA_US, VERSIONS, ParquetTable, Staged
+from dynamic_tables.stores.parquet_table import DATA_US, ROWS_OF_FILE, VERSIONS, ParquetTable, Staged
 from dynamic_tables.values.changes import Delta
 from dynamic_tables.warehouse import frontiers_json
 from dynamic_tables.warehouse.database import Database
@@ -35,6 +35,8 @@ from dynamic_tables.warehouse.results import ComputedChanges, ComputedRows
 from dynamic_tables.warehouse.timestamps import Timestamps
 from pruning.errors import InputError
 
+# More small files than this are written anew, if they have at most so many rows.
+FILES_MAX, COMPACTED_MAX = 64, 5_000_000
 # The number of the newest data timestamps of a table that are remembered.
 REFRESHES_READ = 256
 
@@ -93,6 +95,8 @@ class WarehouseTable:
         self.timestamps = timestamps
         self.spark = spark
         self.limits = limits
+        # A dynamic table has the columns of its query.
+        self.is_refreshed = not columns
         self.frontier_read: tuple[tuple[int, str], Frontier, int] | None = None
 
     @cached_property
@@ -323,6 +327,30 @@ class WarehouseTable:
             self.files.commit(staged, parent, clock.tick(now_us()), source=source)
         return True
 
+    def is_scattered(self) -> bool:
+        """Tell whether the rows are in many small files, which cost more to read than to write anew."""
+        head = self.files.latest()
+        small = [file for file in head.data if file.rows < ROWS_OF_FILE]
+        return len(small) + len(head.deletions) > FILES_MAX and live_rows(head) <= COMPACTED_MAX
+
+    def compact(self, now_us: Callable[[], int]) -> bool:
+        """Write small files and files with deleted rows anew; return False if another writer was faster.
+
+        The frontier in force is committed with them, also where the catalog alone had it.
+        """
+        parent = self.files.latest()
+        files = self.files.stage_compaction(parent)
+        with self.database.transaction() as clock:
+            if self.files.latest().number != parent.number:
+                return False
+            state = self.read_frontier() if self.is_refreshed else None
+            body = None if state is None else frontiers_json.to_json(state[0], columns_since=state[1])
+            clock.receive(parent.committed)
+            clock.pass_over(self.timestamps.newest_us)
+            self.files.commit_compaction(files, parent, clock.tick(now_us()), body)
+            self.repair()
+        return True
+
     def repair(self) -> int | None:
         """Write the refresh of the newest manifest to the catalog, if its writer died before it did so.
 
@@ -333,8 +361,9 @@ class WarehouseTable:
         if head.frontier is None:
             return None
         data_us: int = head.frontier[DATA_US]
-        query = "SELECT 1 FROM refreshes WHERE identity = ? AND data_us = ?"
-        if self.database.rows(query, self.identity, data_us):
+        query = "SELECT max(data_us) FROM refreshes WHERE identity = ?"
+        ((newest_us,),) = self.database.rows(query, self.identity)
+        if newest_us is not None and newest_us >= data_us:
             return None
         self.record(head.frontier, head.number)
         return data_us

@@ -30,6 +30,7 @@ from dynamic_tables.warehouse.attached_tables import follow
 from dynamic_tables.warehouse.database import Database
 from dynamic_tables.warehouse.driver import WORKERS, Driver
 from dynamic_tables.warehouse.events import LoggedEvent
+from dynamic_tables.warehouse.expiry import Expired, expire
 from dynamic_tables.warehouse.limits import LIMITS, Limits
 from dynamic_tables.warehouse.statuses import Explanation, TableStatus, explain, statuses
 from dynamic_tables.warehouse.verifying import Verdict, verify
@@ -332,6 +333,26 @@ class Warehouse:
         if name is not None:
             entities = [self.dynamic_table(name)]
         return [verify(self.account, entity) for entity in entities]
+
+    def compact(self, name: str) -> bool:
+        """Write small files of a table anew, as a version without changes; False if a writer was faster.
+
+        Raises:
+            InputError: There is no such table.
+        """
+        self.account.catch_up()
+        entity = self.account.catalog.state.get(qualify(name))
+        if entity.kind is EntityKind.VIEW:
+            raise InputError(f"{entity.name} is a view and has no files")
+        return self.account.tables[entity.identity].compact(self.account.now_us)
+
+    def expire(self, before_us: int) -> Expired:
+        """Remove old versions, data timestamps and events that no refresh needs any more.
+
+        Args:
+            before_us: Microseconds since 1970: what was valid then, and all that is later, stays readable.
+        """
+        return expire(self.account, before_us)
 
     def collect_orphans(self, *, staged_before: float) -> int:
         """Remove files that belong to no version; return their number.

@@ -41,6 +41,8 @@ def run_write(account: WarehouseAccount, write: Write) -> tuple[int, int]:
             return 0, 0
         staged = table.files.stage(delta, parent)
         if table.commit_rows(staged, parent, account.now_us):
+            if table.is_scattered():
+                table.compact(account.now_us)
             return staged.row_counts
     raise InputError(f"other writers changed the table {ATTEMPTS_MAX} times meanwhile: try again")
 
@@ -132,5 +134,7 @@ def append(account: WarehouseAccount, identity: TableId, rows: pa.Table | Any) -
             written = write_frame(files, spark_rows(rows, parent, version), parent.columns, version)
         staged = Staged(version, written)
         if not written or table.commit_rows(staged, parent, account.now_us):
+            if table.is_scattered():
+                table.compact(account.now_us)
             return staged.row_counts[0]
     raise InputError(f"other writers changed the table {ATTEMPTS_MAX} times meanwhile: try again")

@@ -211,6 +211,51 @@ def verify(
 
 
 @tables.command()
+def attach(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the new base table.")],
+    location: Annotated[
+        str,
+        typer.Argument(metavar="PATH", help="A table of Delta Lake or Iceberg, or Parquet files."),
+    ],
+    warehouse: WarehouseOption,
+    as_json: Json = False,
+) -> None:
+    """Make a base table that follows a table which others write."""
+    with open_place(warehouse) as place:
+        place.attach(name, location)
+        showing_tables.show_message(f"{name} follows {location}", as_json=as_json)
+
+
+@tables.command()
+def compact(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A table.")],
+    warehouse: WarehouseOption,
+    as_json: Json = False,
+) -> None:
+    """Write small files of a table anew; its rows stay the same."""
+    with open_place(warehouse) as place:
+        done = place.compact(name)
+        message = f"{name} is compacted" if done else f"another writer changed {name} meanwhile: try again"
+        showing_tables.show_message(message, as_json=as_json)
+
+
+@tables.command()
+def expire(
+    warehouse: WarehouseOption,
+    hours: Annotated[float, typer.Option("--hours", callback=check_positive, help="The time to keep.")] = 168,
+    as_json: Json = False,
+) -> None:
+    """Remove versions, data timestamps and events of earlier times, which no refresh needs."""
+    with open_place(warehouse) as place:
+        removed = place.expire(place.account.now_us() - round(hours * 3_600_000_000))
+        message = (
+            f"{removed.versions} versions, {removed.files} files, {removed.timestamps} data timestamps and "
+            f"{removed.events} events are removed"
+        )
+        showing_tables.show_message(message, as_json=as_json, **asdict(removed))
+
+
+@tables.command()
 def demo(
     keep: Annotated[
         Path | None,

@@ -8,6 +8,7 @@ import duckdb
 import pytest
 from warehouse_worlds import BASES, QUERIES, SECOND_US, WarehouseWorld, drawn_write
 
+from dynamic_tables.warehouse import stored_tables
 from dynamic_tables.warehouse.events import EventKind
 from dynamic_tables.warehouse.warehouse import init
 from dynamic_tables.warehouse.warehouse import open as open_warehouse
@@ -34,13 +35,17 @@ def drawn_world(random: Random, directory: Path, steps: int) -> WarehouseWorld:
         f" AS SELECT d.*, b.w AS other FROM {random.choice(names)} AS d JOIN b ON b.v < 3"
     )
     for _ in range(steps):
-        match random.randrange(6):
+        match random.randrange(8):
             case 0 | 1 | 2:
                 world.sql(drawn_write(random))
             case 3:
                 world.drive(random.choice((2, 60)))
             case 4:
                 world.refresh(f"main.{random.choice(names)}")
+            case 5:
+                world.warehouse.compact(random.choice(("a", "b", "e", *names)))
+            case 6:
+                world.warehouse.expire(world.now_us - random.randrange(100) * SECOND_US)
             case _:
                 world.reopen()
         wrong = world.wrong_tables()
@@ -235,3 +240,44 @@ def test_names_without_a_schema_are_those_of_the_created_one(tmp_path: Path) -> 
     world = world_of(tmp_path, "CREATE TABLE s.a (k INTEGER)", "INSERT INTO s.a VALUES (7)", *BASES)
     world.sql("CREATE DYNAMIC TABLE s.d TARGET_LAG = '1 minute' AS SELECT k FROM a")
     assert world.rows("s.d") == [(7,)]
+
+
+def test_small_files_are_written_anew(tmp_path: Path, monkeypatch: Any) -> None:
+    """By whoever writes many of them; a frontier that the catalog alone had is not lost."""
+    monkeypatch.setattr(stored_tables, "FILES_MAX", 5)
+    world = world_of(tmp_path, *BASES, "INSERT INTO a VALUES (0, 0)")
+    world.sql("CREATE DYNAMIC TABLE d TARGET_LAG = '1 minute' AS SELECT k FROM a")
+    for k in range(1, 12):
+        world.sql(f"INSERT INTO a VALUES ({k}, 0)")
+        world.drive(50)
+    tables = world.warehouse.account.tables
+    assert [len(tables[name].files.latest().data) <= 6 for name in ("t1", "t3")] == [True, True]
+    world.drive(50)
+    (before,) = world.warehouse.status()
+    assert before.action == "NO_DATA"
+    world.warehouse.compact("d")
+    (after,) = world.warehouse.status()
+    assert after.data_us == before.data_us
+    assert not world.wrong_tables()
+    world.drive(50)
+    assert world.events(EventKind.REFRESHED)[-1].body["action"] == "NO_DATA"
+
+
+def test_what_no_refresh_needs_is_removed(tmp_path: Path) -> None:
+    world = world_of(tmp_path, *BASES)
+    world.sql("CREATE DYNAMIC TABLE d TARGET_LAG = '1 minute' AS SELECT k FROM a")
+    for k in range(5):
+        world.sql(f"INSERT INTO a VALUES ({k}, 0)")
+        world.drive(50)
+    files = world.warehouse.account.tables["t1"].files
+    assert len(files.log.numbers()) == 6
+    removed = world.warehouse.expire(world.now_us)
+    assert removed.versions > 5
+    assert removed.timestamps > 3
+    assert len(files.log.numbers()) == 1
+    world.sql("INSERT INTO a VALUES (9, 0)")
+    world.drive(50)
+    assert world.events(EventKind.REFRESHED)[-1].body["action"] == "INCREMENTAL"
+    assert not world.wrong_tables()
+    with pytest.raises(InputError, match="no data timestamp"):
+        world.warehouse.query("SELECT * FROM d", as_of_us=world.now_us - 200 * SECOND_US)
