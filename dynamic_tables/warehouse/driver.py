@@ -29,7 +29,7 @@ from dynamic_tables.storage.frontiers import TableId
 from dynamic_tables.stores.manifests import VersionExists
 from dynamic_tables.warehouse.accounts import WarehouseAccount
 from dynamic_tables.warehouse.events import EventKind
-from dynamic_tables.warehouse.leases import Lease
+from dynamic_tables.warehouse.leases import Lease, LeaseLost
 
 LEASE_US = 30_000_000
 HEARTBEAT_US = 5_000_000
@@ -92,11 +92,14 @@ class Driver:
     def run(self, finished: Callable[[], bool] = lambda: False) -> None:
         """Wait for the lease, and drive the warehouse until it is stopped or `finished` says so.
 
-        Raises:
-            LeaseLost: Another driver took over.
+        A driver that lost its lease, because it did not answer for a while, waits for it again.
         """
-        if self.wait_for_lease(finished):
-            self.drive(finished, anew=True)
+        while self.wait_for_lease(finished):
+            try:
+                self.drive(finished, anew=True)
+                return
+            except LeaseLost:
+                self.log_driver("lost its lease")
 
     def drive(self, finished: Callable[[], bool], *, anew: bool) -> None:
         """Drive the warehouse, with the lease, until it is stopped or `finished` says so and nothing runs.

@@ -61,24 +61,21 @@ def paused_while_another_drives(tmp_path: Path, kind: type[Driver]) -> tuple[War
 def test_a_driver_that_was_paused_does_not_commit(tmp_path: Path) -> None:
     """WAREHOUSE-3. Its lease was taken over, so that what it computed is dropped."""
     world, first = paused_while_another_drives(tmp_path, InlineDriver)
-    with pytest.raises(LeaseLost, match="drives this warehouse now"):
-        world.drive(100, first)
-    tokens = [
-        event.body["token"] for event in world.events(EventKind.DRIVER) if event.body["action"] == "ended"
-    ]
-    assert first.lease.token not in tokens
+    world.drive(100, first)
+    actions = [event.body["action"] for event in world.events(EventKind.DRIVER)]
+    # After the one that created the table: the paused one, the other one, and the paused one as it wakes.
+    assert actions[2:] == ["began", "began", "ended", "lost its lease"]
     assert world.rows("d") == [(1,), (2,), (3,)]
     assert not world.wrong_tables()
 
 
 @pytest.mark.parametrize("mutant", DRIVER_MUTANTS)
 def test_a_driver_without_its_token_would(tmp_path: Path, mutant: str) -> None:
-    """The mutants of WAREHOUSE-3: they end without noticing that they lost their lease."""
+    """The mutants of WAREHOUSE-3: they go on without noticing that they lost their lease."""
     world, first = paused_while_another_drives(tmp_path, DRIVER_MUTANTS[mutant])
-    try:
-        world.drive(100, first)
-    except LeaseLost:
-        pytest.fail("the mutant noticed that it lost its lease")
+    world.drive(100, first)
+    actions = [event.body["action"] for event in world.events(EventKind.DRIVER)]
+    assert "lost its lease" not in actions
 
 
 def test_two_drivers_refresh_each_tick_once(tmp_path: Path) -> None:
