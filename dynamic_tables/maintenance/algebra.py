@@ -227,7 +227,29 @@ class Window:
         return (*self.child.fields, *(Field(name, function.type) for name, function in added))
 
 
-Relation: TypeAlias = Scan | Filter | Project | UnionAll | Join | Explode | Distinct | Group | Window
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """The rows of a query in the SQL of an engine, which is not looked into; it is computed in full only.
+
+    Attributes:
+        text: The query.
+        tables: The names of the tables that it reads, as they are written there.
+        scans: The tables, in the same order.
+        output: The columns that it gives.
+    """
+
+    text: str
+    tables: tuple[str, ...]
+    scans: tuple[Scan, ...]
+    output: tuple[Field, ...]
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The columns that it gives."""
+        return self.output
+
+
+Relation: TypeAlias = Scan | Filter | Project | UnionAll | Join | Explode | Distinct | Group | Window | Opaque
 
 
 def inputs(relation: Relation) -> tuple[Relation, ...]:
@@ -239,6 +261,8 @@ def inputs(relation: Relation) -> tuple[Relation, ...]:
             return relation.inputs
         case Join():
             return (relation.left, relation.right)
+        case Opaque():
+            return relation.scans
     return (relation.child,)
 
 
@@ -251,6 +275,8 @@ def with_inputs(relation: Relation, below: tuple[Relation, ...]) -> Relation:
             return UnionAll(below)
         case Join():
             return replace(relation, left=below[0], right=below[1])
+        case Opaque():
+            return replace(relation, scans=tuple(scan for scan in below if isinstance(scan, Scan)))
     return replace(relation, child=below[0])
 
 

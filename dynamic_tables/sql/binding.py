@@ -10,9 +10,11 @@ from dynamic_tables.refreshes.engine import Columns
 from dynamic_tables.sql.definitions import (
     BoundTable,
     BoundView,
+    EngineDefinition,
     Lookup,
     SqlDefinition,
     bind_definition,
+    bind_engine_definition,
     bind_view,
 )
 
@@ -43,7 +45,10 @@ def bind(state: State, entity: Entity, columns: Columns) -> Query:
     >>> query.columns, query.incremental
     (('city',), True)
     """
-    return bind_definition(definition_of(entity), name_lookup(state, entity.qualify, columns))
+    lookup = name_lookup(state, entity.qualify, columns)
+    if isinstance(entity.definition, EngineDefinition):
+        return bind_engine_definition(entity.definition, lookup)
+    return bind_definition(definition_of(entity), lookup)
 
 
 def name_lookup(state: State, qualified: Qualified, columns: Columns) -> Lookup:

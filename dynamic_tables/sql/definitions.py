@@ -8,19 +8,23 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
 
+from dynamic_tables.maintenance.algebra import Opaque, Scan
 from dynamic_tables.maintenance.narrowing import narrow_relation
 from dynamic_tables.maintenance.obstacles import obstacle
 from dynamic_tables.maintenance.queries import Query
 from dynamic_tables.sql.names import tables_read
 from dynamic_tables.sql.relations import BoundTable, BoundView, Lookup, Names, bind_query
+from dynamic_tables.values.types import Field
 from pruning.errors import InputError
 
 __all__ = [
     "BoundTable",
     "BoundView",
+    "EngineDefinition",
     "Lookup",
     "SqlDefinition",
     "bind_definition",
+    "bind_engine_definition",
     "bind_view",
     "parse_statement",
 ]
@@ -67,6 +71,40 @@ class SqlDefinition:
         if not isinstance(tree, exp.Query):
             raise InputError("a definition has to be a SELECT")
         return tree
+
+
+@dataclass(frozen=True)
+class EngineDefinition:
+    """The query of a dynamic table in the SQL of the engine that computes it, always in full.
+
+    Attributes:
+        text: The query.
+        reads: The names that it reads, each once.
+        fields: The columns that the engine says it gives.
+        obstacle: The reason for which it is not bound here.
+    """
+
+    text: str
+    reads: tuple[str, ...]
+    fields: tuple[Field, ...]
+    obstacle: str
+
+
+def bind_engine_definition(definition: EngineDefinition, lookup: Lookup) -> Query:
+    """Return the query that a definition means now.
+
+    Raises:
+        InputError: A name does not exist, or is that of a view.
+    """
+    scans = []
+    for name in definition.reads:
+        table = lookup(name)
+        if not isinstance(table, BoundTable):
+            problem = "does not exist" if table is None else "is a view, which a query of Spark cannot read"
+            raise InputError(f"{name} {problem}")
+        scans.append(Scan(table.identity, table.fields, table.positions))
+    opaque = Opaque(definition.text, definition.reads, tuple(scans), definition.fields)
+    return Query(opaque, definition.obstacle)
 
 
 def bind_view(definition: SqlDefinition, lookup: Lookup) -> BoundView:

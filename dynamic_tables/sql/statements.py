@@ -34,14 +34,20 @@ class Refresh:
 
 
 Statement: TypeAlias = ddl.Statement | Refresh
+# Returns the definition by which an engine computes a query that is refused here.
+EngineFallback: TypeAlias = Callable[[SqlDefinition, Refused], ddl.Definition]
 
 
-def read_statement(text: str, lookup: Lookup, *, warehouse: str | None = None) -> Statement:
+def read_statement(
+    text: str, lookup: Lookup, *, warehouse: str | None = None, engine: EngineFallback | None = None
+) -> Statement:
     """Read a statement of SQL.
 
     Args:
         lookup: Resolves names now: each definition is bound once, so that errors show at once.
         warehouse: The warehouse of a dynamic table that names none; None: each has to name one.
+        engine: Gives the definition of a dynamic table, computed in full, whose query is refused here; None:
+            it is refused.
 
     Raises:
         InputError: The statement is not known here, or lacks something that it needs.
@@ -55,7 +61,9 @@ def read_statement(text: str, lookup: Lookup, *, warehouse: str | None = None) -
     tokens = Tokens(text, DIALECT)
     reader = READERS.get(tokens.first)
     if reader is None:
-        return read_create(parse_statement(text), SqlDefinition(tokens.behind("AS")), lookup, warehouse)
+        return read_create(
+            parse_statement(text), SqlDefinition(tokens.behind("AS")), lookup, warehouse, engine
+        )
     tokens.expect(tokens.first)
     result = reader(tokens)
     tokens.end()
@@ -84,7 +92,13 @@ def created_name(text: str) -> str:
     return table_name(table) if isinstance(table, exp.Table) else ""
 
 
-def read_create(node: Any, definition: SqlDefinition, lookup: Lookup, warehouse: str | None) -> Statement:
+def read_create(
+    node: Any,
+    definition: SqlDefinition,
+    lookup: Lookup,
+    warehouse: str | None,
+    engine: EngineFallback | None,
+) -> Statement:
     """Read CREATE of a table, view, dynamic table or clone."""
     if not isinstance(node, exp.Create):
         raise InputError(f"{type(node).__name__.upper()} is no statement that is known here")
@@ -93,7 +107,7 @@ def read_create(node: Any, definition: SqlDefinition, lookup: Lookup, warehouse:
         return read_clone(node, replaces=replaces)
     options = properties(node)
     if exp.DynamicProperty in options:
-        return dynamic_table(node, options, definition, lookup, warehouse)
+        return dynamic_table(node, options, definition, lookup, warehouse, engine)
     refuse_unknown(node, frozenset({"this", "kind", "replace", "expression"}), "CREATE")
     if node.kind == "VIEW" and isinstance(node.this, exp.Table):
         bind_definition(definition, lookup)
@@ -134,7 +148,12 @@ def properties(node: Any) -> dict[Any, Any]:
 
 
 def dynamic_table(
-    node: Any, options: dict[Any, Any], definition: SqlDefinition, lookup: Lookup, warehouse: str | None
+    node: Any,
+    options: dict[Any, Any],
+    definition: SqlDefinition,
+    lookup: Lookup,
+    warehouse: str | None,
+    engine: EngineFallback | None,
 ) -> Statement:
     """Read CREATE DYNAMIC TABLE, which requires a warehouse and a target lag (R-DVS-01)."""
     handled = frozenset({"this", "kind", "replace", "expression", "properties"})
@@ -157,12 +176,19 @@ def dynamic_table(
         raise Refused(
             f"{' and '.join(str(option).upper() for option in options)}", "is not supported in CREATE"
         )
+    kept: ddl.Definition = definition
+    try:
+        chosen = refresh_mode(mode, definition, lookup)
+    except Refused as refused:
+        if engine is None or mode == ddl.Mode.INCREMENTAL.value:
+            raise
+        kept, chosen = engine(definition, refused), ddl.Mode.FULL
     return ddl.CreateDynamicTable(
         name=name,
-        definition=definition,
+        definition=kept,
         lag=target_lag(lag.name, quoted=bool(lag.args.get("is_string"))),
         warehouse=warehouse,
-        mode=refresh_mode(mode, definition, lookup),
+        mode=chosen,
         initialize=option_member(ddl.Initialize, initialize, "INITIALIZE"),
         replace=bool(node.args.get("replace")),
     )

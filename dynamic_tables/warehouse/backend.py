@@ -1,12 +1,15 @@
 """The backend of a warehouse: few rows are computed in Python, any number by Spark."""
 
+import threading
 from collections.abc import Callable, Mapping
 
 from pyspark.sql import SparkSession
 
 from dynamic_tables.bags.backends import FullIsCheaper
 from dynamic_tables.bags.bag_backend import BagBackend
+from dynamic_tables.maintenance.algebra import Opaque
 from dynamic_tables.maintenance.queries import Query
+from dynamic_tables.on_spark import engine_queries
 from dynamic_tables.on_spark.few_changes import FewRowsInterval, TooManyRows
 from dynamic_tables.on_spark.spark_backend import SparkBackend
 from dynamic_tables.storage.frontiers import TableId
@@ -28,6 +31,7 @@ class WarehouseBackend:
         self.limits = limits
         self.bag = BagBackend()
         self.spark_backend: SparkBackend | None = None
+        self.views = threading.Lock()
 
     def on_spark(self) -> SparkBackend:
         """Return the backend on Spark, which starts with its first use."""
@@ -41,6 +45,8 @@ class WarehouseBackend:
         Raises:
             UserError: The query failed on these rows; of rows in Spark, it may also fail when they are read.
         """
+        if isinstance(query.relation, Opaque):
+            return self.engine_rows(query.relation, sources)
         if sum(source.written_count for source in sources.values()) <= self.limits.full_rows:
             contents = {
                 identity: source.few_contents(self.limits.full_rows) for identity, source in sources.items()
@@ -49,6 +55,13 @@ class WarehouseBackend:
         backend = self.on_spark()
         frames = {identity: source.frame(backend.spark) for identity, source in sources.items()}
         return ComputedRows(query.fields, backend.full(query, frames))
+
+    def engine_rows(self, query: Opaque, sources: Mapping[TableId, VersionRows]) -> ComputedRows:
+        """Return the rows of a query in Spark's own SQL; tables are temporary views of one session."""
+        with self.views:
+            spark = self.spark()
+            frames = {identity: source.frame(spark) for identity, source in sources.items()}
+            return ComputedRows(query.fields, engine_queries.compute(spark, query, frames))
 
     def changes(
         self, query: Query, sources: Mapping[TableId, ParquetInterval], held: VersionRows | None = None

@@ -7,7 +7,7 @@ import msgspec
 
 from dynamic_tables.catalog import ddl
 from dynamic_tables.catalog.ddl import Statement
-from dynamic_tables.sql.definitions import SqlDefinition
+from dynamic_tables.sql.definitions import EngineDefinition, SqlDefinition
 
 KINDS: dict[str, Any] = {kind.__name__: kind for kind in get_args(Statement)}
 
@@ -36,4 +36,6 @@ def from_json(text: str) -> Statement:
 def definition_of(kind: Any, value: Any) -> Any:
     """Return the definition of a view or a dynamic table, which is in SQL."""
     assert kind is ddl.Definition, "definitions alone are of no type that JSON has"
+    if "fields" in value:
+        return msgspec.convert(value, EngineDefinition)
     return SqlDefinition(value["text"])

@@ -267,7 +267,7 @@ def nodes_of(
     elif isinstance(relation, Group) and at_top and can_adjust(relation):
         way = "counts and sums of held rows, adjusted by changed rows"
     else:
-        way = WAYS[type(relation)]
+        way = WAYS.get(type(relation), "the whole result, by Spark")
     yield MaintainedNode(depth, operator, way)
     for below in inputs(relation):
         yield from nodes_of(below, names, depth + 1, at_top=at_top and isinstance(relation, Project))

@@ -14,7 +14,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from dynamic_tables.on_spark.few_changes import TooManyRows
-from dynamic_tables.on_spark.frames import RowFrame, changes_frame
+from dynamic_tables.on_spark.frames import RowFrame, changes_frame, contents_of
 from dynamic_tables.on_spark.key_conditions import KEYS_MAX
 from dynamic_tables.storage.clock import Timestamp
 from dynamic_tables.storage.frontiers import Frontier, SourceVersion, TableId
@@ -270,8 +270,12 @@ class WarehouseTable:
         parent = self.files.latest()
         columns = tuple(map(stored_field, computed.fields))
         live_count = live_rows(parent)
-        if isinstance(computed.rows, RowFrame):
-            rows = computed_once(computed.rows)
+        contents = computed.rows
+        if isinstance(contents, RowFrame):
+            rows = computed_once(contents)
+            if rows.data.count() <= self.limits.read_rows:
+                contents = contents_of(rows)
+        if isinstance(contents, RowFrame):
             check_rows(rows)
             version = parent.number + 1
             written = write_frame(self.files, rows, columns, version)
@@ -279,12 +283,12 @@ class WarehouseTable:
             return StagedChanges(staged, staged.row_counts[0], live_count)
         if columns == parent.columns and live_count <= self.limits.read_rows:
             before = VersionRows(self.files, parent).few_contents(2 * self.limits.read_rows)
-            delta = difference(before, computed.rows)
+            delta = difference(before, contents)
             if not delta:
                 return NO_CHANGES
-            if len(delta) <= len(computed.rows):
+            if len(delta) <= len(contents):
                 return as_staged(self.files.stage(delta, parent))
-        staged = self.files.stage_whole(computed.rows, parent, columns)
+        staged = self.files.stage_whole(contents, parent, columns)
         return StagedChanges(staged, staged.row_counts[0], live_count)
 
     def commit_refresh(self, frontier: Frontier, staged: StagedChanges) -> None:

@@ -10,9 +10,17 @@ from pyspark.sql import SparkSession
 
 from dynamic_tables.catalog import ddl
 from dynamic_tables.catalog.entities import SYSTEM, Entity, EntityKind, schema_of
+from dynamic_tables.on_spark.engine_queries import query_fields
 from dynamic_tables.on_spark.spark_backend import SETTINGS
 from dynamic_tables.sql.binding import name_lookup
-from dynamic_tables.sql.definitions import Lookup, SqlDefinition, bind_definition
+from dynamic_tables.sql.definitions import (
+    BoundTable,
+    EngineDefinition,
+    Lookup,
+    SqlDefinition,
+    bind_definition,
+    bind_engine_definition,
+)
 from dynamic_tables.sql.selects import read_select
 from dynamic_tables.sql.statements import Refresh, Statement, created_name, first_word, read_statement
 from dynamic_tables.sql.writes import read_write
@@ -22,7 +30,7 @@ from dynamic_tables.stores.arrow_rows import HIDDEN
 from dynamic_tables.stores.lake_versions import open_lake_version
 from dynamic_tables.stores.parquet_intervals import VersionRows
 from dynamic_tables.values.changes import Contents
-from dynamic_tables.values.errors import UserError
+from dynamic_tables.values.errors import Refused, UserError
 from dynamic_tables.warehouse import requests
 from dynamic_tables.warehouse.accounts import WarehouseAccount, wall_us
 from dynamic_tables.warehouse.answers import Answer, answer
@@ -128,7 +136,25 @@ class Warehouse:
             raise InputError(f"the statement failed on the rows: {error}") from None
         # Names without a schema, in what a statement creates, belong to the schema of that.
         home = schema_of(created_name(text)) or SCHEMA
-        return self.execute(read_statement(text, self.lookup(home), warehouse=WAREHOUSE))
+        return self.execute(
+            read_statement(
+                text, self.lookup(home), warehouse=WAREHOUSE, engine=partial(self.engine_definition, home)
+            )
+        )
+
+    def engine_definition(self, home: str, definition: SqlDefinition, refused: Refused) -> EngineDefinition:
+        """Return the definition of a dynamic table whose query Spark computes as it is written.
+
+        Raises:
+            InputError: Spark refuses the query, or it is not repeatable.
+        """
+        lookup = self.lookup(home)
+        bind_engine_definition(EngineDefinition(definition.text, definition.reads, (), ""), lookup)
+        tables = {name: lookup(name) for name in definition.reads}
+        columns = {name: table.fields for name, table in tables.items() if isinstance(table, BoundTable)}
+        with self.account.backend.views:
+            fields = query_fields(self.account.spark(), definition.text, columns)
+        return EngineDefinition(definition.text, definition.reads, fields, str(refused))
 
     def base_table(self, identity: TableId) -> Entity:
         """Return a base table.
@@ -157,9 +183,7 @@ class Warehouse:
         if isinstance(statement, ddl.CreateTable):
             check_names([column.name for column in statement.columns])
         if isinstance(statement, ddl.CreateDynamicTable):
-            lookup = self.lookup(schema_of(statement.name))
-            assert isinstance(statement.definition, SqlDefinition), "statements are in SQL"
-            check_names(bind_definition(statement.definition, lookup).columns)
+            check_names(self.columns_of(statement))
         self.account.run(statement, SYSTEM)
         if not isinstance(statement, ddl.CreateDynamicTable):
             return Answer(message="done")
@@ -168,6 +192,14 @@ class Warehouse:
             entity = self.account.catalog.state.get(statement.name)
             requests.wait_for_refresh(self.account, entity.identity, -1)
         return Answer(message=f"{statement.name} is refreshed {way}")
+
+    def columns_of(self, statement: ddl.CreateDynamicTable) -> list[str]:
+        """Return the names of the columns of a new dynamic table."""
+        if isinstance(statement.definition, EngineDefinition):
+            return [field.name for field in statement.definition.fields]
+        assert isinstance(statement.definition, SqlDefinition), "other definitions are in SQL"
+        lookup = self.lookup(schema_of(statement.name))
+        return list(bind_definition(statement.definition, lookup).columns)
 
     def append(self, name: str, rows: Any) -> int:
         """Add rows to a base table in one commit; return their number.

@@ -1,0 +1,148 @@
+"""Queries in Spark's own SQL: what they give is asked of Spark, and they are computed as they are written."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
+from pyspark.sql.window import Window
+
+from dynamic_tables.maintenance.algebra import Opaque
+from dynamic_tables.on_spark.frames import ROW_ID, RowFrame, cell_name, create_frame
+from dynamic_tables.on_spark.physical_types import ENCODED, spark_type
+from dynamic_tables.values.errors import UserError
+from dynamic_tables.values.types import (
+    BINARY,
+    BOOLEAN,
+    DATE,
+    FLOAT,
+    INTEGER,
+    TEXT,
+    TIMESTAMP,
+    Field,
+    Type,
+    decimal,
+)
+from pruning.errors import InputError
+
+SIMPLE: Mapping[str, Type] = {
+    **dict.fromkeys(("byte", "short", "integer", "long"), INTEGER),
+    **dict.fromkeys(("float", "double"), FLOAT),
+    **dict.fromkeys(("timestamp", "timestamp_ntz"), TIMESTAMP),
+    "string": TEXT,
+    "boolean": BOOLEAN,
+    "date": DATE,
+    "binary": BINARY,
+}
+# Functions whose values change without a change of any table.
+VOLATILE = re.compile(r"\b(current_timestamp|current_date|localtimestamp|now|current_user)\b", re.IGNORECASE)
+
+
+def query_fields(spark: SparkSession, text: str, tables: Mapping[str, Sequence[Field]]) -> tuple[Field, ...]:
+    """Return the columns that a query of Spark gives.
+
+    Args:
+        spark: The session, in which temporary views get the names of the tables.
+        text: The query.
+        tables: The columns of the tables that it reads, by their names there.
+
+    Raises:
+        InputError: Spark refuses the query, it is not repeatable, or a column has a type without counterpart.
+    """
+    for name, fields in tables.items():
+        schema = StructType([StructField(field.name, spark_type(field.type)) for field in readable(fields)])
+        register(create_frame(spark, [], schema), name)
+    data = run(spark, text)
+    plan = data._jdf.queryExecution().analyzed()
+    if not plan.deterministic() or VOLATILE.search(plan.toString()):
+        raise InputError("the query is not repeatable: its result changes without a change of any table")
+    return tuple(field_of(field) for field in data.schema.fields)
+
+
+def register(data: DataFrame, name: str) -> None:
+    """Make a DataFrame a table of its session.
+
+    Raises:
+        InputError: The name has a schema, which temporary views have not.
+    """
+    if "." in name:
+        raise InputError(f"{name}: a query that Spark computes names tables without their schema")
+    data.createOrReplaceTempView(name)
+
+
+def readable(fields: Sequence[Field]) -> list[Field]:
+    """Return the columns whose cells Spark has in a type of its own."""
+    return [field for field in fields if field.type.kind not in ENCODED]
+
+
+def run(spark: SparkSession, text: str) -> DataFrame:
+    """Return the result of a query.
+
+    Raises:
+        InputError: Spark refuses it.
+    """
+    try:
+        return spark.sql(text)
+    except PySparkException as error:
+        raise InputError(f"Spark refuses the query: {str(error).splitlines()[0]}") from None
+
+
+def field_of(field: StructField) -> Field:
+    """Return a column of Spark.
+
+    Raises:
+        InputError: Its type has no counterpart.
+    """
+    written = json.loads(field.dataType.json())
+    if isinstance(written, str) and written.startswith("decimal("):
+        scale = int(written.removesuffix(")").partition(",")[2])
+        return Field(field.name, decimal(scale) if scale else INTEGER)
+    if not isinstance(written, str) or written not in SIMPLE:
+        name = field.dataType.simpleString()
+        raise InputError(f"column {field.name} is of the type {name}: cast it, for example to STRING")
+    return Field(field.name, SIMPLE[written])
+
+
+def compute(spark: SparkSession, query: Opaque, sources: Mapping[str, RowFrame]) -> RowFrame:
+    """Return the rows of a query, each with a hash of its cells and a number among equal ones as its id.
+
+    Raises:
+        UserError: Spark refuses the query, or it gives other columns than it did.
+    """
+    for name, scan in zip(query.tables, query.scans, strict=True):
+        frame = sources[scan.source]
+        columns = [
+            frame.cells[place].alias(field.name)
+            for place, field in enumerate(scan.fields)
+            if field.type.kind not in ENCODED
+        ]
+        register(frame.data.select(*columns), name)
+    try:
+        data = run(spark, query.text)
+        fields = tuple(map(field_of, data.schema.fields))
+    except InputError as error:
+        raise UserError(str(error)) from None
+    if fields != query.fields:
+        raise UserError("the query gives other columns than it did: create the table again")
+    types = [field.type for field in fields]
+    cells = [
+        F.col(f"`{field.name}`").cast(spark_type(field.type)).alias(cell_name(place))
+        for place, field in enumerate(fields)
+    ]
+    rows = data.select(*cells)
+    names = [cell_name(place) for place in range(len(fields))]
+    # NULL has no text, so that it is told apart from every value; a length keeps parts from running together.
+    parts = [F.coalesce(F.concat_ws(":", F.length(text), text), F.lit("~")) for text in map(as_text, names)]
+    digest = F.sha2(F.concat_ws(";", *parts), 256)
+    hashed = rows.withColumn("digest", digest)
+    number = F.row_number().over(Window.partitionBy("digest").orderBy("digest"))
+    row_id = F.concat(F.lit("q:"), F.col("digest"), F.lit("#"), number).alias(ROW_ID)
+    return RowFrame(hashed.select(row_id, *names), tuple(types))
+
+
+def as_text(name: str) -> F.Column:
+    """Return a cell as text."""
+    return F.col(name).cast("string")
