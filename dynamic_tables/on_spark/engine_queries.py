@@ -12,31 +12,11 @@ from pyspark.sql.window import Window
 
 from dynamic_tables.maintenance.algebra import Opaque
 from dynamic_tables.on_spark.frames import ROW_ID, RowFrame, cell_name, create_frame
-from dynamic_tables.on_spark.physical_types import ENCODED, spark_type
+from dynamic_tables.on_spark.physical_types import ENCODED, spark_type, type_of_spark
 from dynamic_tables.values.errors import UserError
-from dynamic_tables.values.types import (
-    BINARY,
-    BOOLEAN,
-    DATE,
-    FLOAT,
-    INTEGER,
-    TEXT,
-    TIMESTAMP,
-    Field,
-    Type,
-    decimal,
-)
+from dynamic_tables.values.types import Field
 from pruning.errors import InputError
 
-SIMPLE: Mapping[str, Type] = {
-    **dict.fromkeys(("byte", "short", "integer", "long"), INTEGER),
-    **dict.fromkeys(("float", "double"), FLOAT),
-    **dict.fromkeys(("timestamp", "timestamp_ntz"), TIMESTAMP),
-    "string": TEXT,
-    "boolean": BOOLEAN,
-    "date": DATE,
-    "binary": BINARY,
-}
 # Functions whose values change without a change of any table.
 VOLATILE = re.compile(r"\b(current_timestamp|current_date|localtimestamp|now|current_user)\b", re.IGNORECASE)
 
@@ -96,14 +76,11 @@ def field_of(field: StructField) -> Field:
     Raises:
         InputError: Its type has no counterpart.
     """
-    written = json.loads(field.dataType.json())
-    if isinstance(written, str) and written.startswith("decimal("):
-        scale = int(written.removesuffix(")").partition(",")[2])
-        return Field(field.name, decimal(scale) if scale else INTEGER)
-    if not isinstance(written, str) or written not in SIMPLE:
+    type_ = type_of_spark(json.loads(field.dataType.json()))
+    if type_ is None:
         name = field.dataType.simpleString()
         raise InputError(f"column {field.name} is of the type {name}: cast it, for example to STRING")
-    return Field(field.name, SIMPLE[written])
+    return Field(field.name, type_)
 
 
 def compute(spark: SparkSession, query: Opaque, sources: Mapping[str, RowFrame]) -> RowFrame:

@@ -38,6 +38,16 @@ SIMPLE: Mapping[Kind, type[DataType]] = {
     **dict.fromkeys(ENCODED, StringType),
 }
 
+KIND_OF_SPARK: Mapping[str, Kind] = {
+    **dict.fromkeys(("byte", "short", "integer", "long"), Kind.INTEGER),
+    **dict.fromkeys(("float", "double"), Kind.FLOAT),
+    **dict.fromkeys(("timestamp", "timestamp_ntz"), Kind.TIMESTAMP),
+    "string": Kind.TEXT,
+    "boolean": Kind.BOOLEAN,
+    "date": Kind.DATE,
+    "binary": Kind.BINARY,
+}
+
 
 def spark_type(type_: Type) -> DataType:
     """Return the type of the column that holds any cells of a type.
@@ -46,6 +56,21 @@ def spark_type(type_: Type) -> DataType:
     """
     simple = SIMPLE.get(type_.kind)
     return DecimalType(DIGITS_MAX, type_.scale) if simple is None else simple()
+
+
+def type_of_spark(written: object) -> Type | None:
+    """Return the type of the cells of a column of Spark, whose type is written as in JSON; None for others.
+
+    >>> type_of_spark("long"), type_of_spark("decimal(10,2)"), type_of_spark({"type": "array"})
+    (Type(kind=<Kind.INTEGER: 'INTEGER'>, scale=0), Type(kind=<Kind.DECIMAL: 'DECIMAL'>, scale=2), None)
+    """
+    if not isinstance(written, str):
+        return None
+    if written.startswith("decimal("):
+        scale = int(written.removesuffix(")").partition(",")[2])
+        return Type(Kind.DECIMAL, scale) if scale else Type(Kind.INTEGER)
+    kind = KIND_OF_SPARK.get(written)
+    return None if kind is None else Type(kind)
 
 
 def encode(cell: Cell) -> str:

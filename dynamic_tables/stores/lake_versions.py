@@ -17,32 +17,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dynamic_tables.values.types import (
-    BINARY,
-    BOOLEAN,
-    DATE,
-    FLOAT,
-    INTEGER,
-    TEXT,
-    TIMESTAMP,
-    Field,
-    Type,
-    decimal,
-)
+from dynamic_tables.on_spark.physical_types import type_of_spark
+from dynamic_tables.values.types import Field
 from pruning.errors import InputError, MissingPackage
 from pruning.metadata.files.locations import is_on_local_disk
 from pruning.metadata.files.table_formats import DELTA, ICEBERG, table_format
 from pruning.metadata.versioned.table_version import TableVersion
 
-SIMPLE: Mapping[str, Type] = {
-    **dict.fromkeys(("byte", "short", "integer", "long"), INTEGER),
-    **dict.fromkeys(("float", "double"), FLOAT),
-    **dict.fromkeys(("timestamp", "timestamp_ntz"), TIMESTAMP),
-    "string": TEXT,
-    "boolean": BOOLEAN,
-    "date": DATE,
-    "binary": BINARY,
-}
 DEFAULT = "EXISTS_DEFAULT"
 
 
@@ -144,12 +125,9 @@ def fields_of_schema(columns: Sequence[Mapping[str, Any]]) -> tuple[Field, ...]:
     """Return the columns of a schema of Spark that have a type here; others are left out."""
     fields = []
     for column in columns:
-        name, written = column["name"], column["type"]
-        if isinstance(written, str) and written.startswith("decimal("):
-            scale = int(written.removesuffix(")").partition(",")[2])
-            fields.append(Field(name, decimal(scale) if scale else INTEGER))
-        elif isinstance(written, str) and written in SIMPLE:
-            fields.append(Field(name, SIMPLE[written]))
+        type_ = type_of_spark(column["type"])
+        if type_ is not None:
+            fields.append(Field(column["name"], type_))
     return tuple(fields)
 
 
