@@ -191,6 +191,15 @@ def set_lag(draft: Draft, statement: ddl.SetLag) -> None:
     draft.alter(replace(_dynamic_table(draft, statement.name), lag=statement.lag))
 
 
+def publish(draft: Draft, statement: ddl.Publish) -> None:
+    """Keep a copy of a dynamic table at a place, or stop that."""
+    entity = _dynamic_table(draft, statement.name)
+    copies = {place: form for place, form in entity.copies.items() if place != statement.location}
+    if statement.format:
+        copies[statement.location] = statement.format
+    draft.alter(replace(entity, copies=copies))
+
+
 def suspend(draft: Draft, statement: ddl.Suspend) -> None:
     """Stop scheduled refreshes of a dynamic table."""
     entity = _dynamic_table(draft, statement.name, Privilege.OPERATE)
@@ -285,6 +294,7 @@ RULES: Mapping[type[Statement], Callable[[Draft, Any], None]] = {
     ddl.AddColumn: add_column,
     ddl.DropColumn: drop_column,
     ddl.SetLag: set_lag,
+    ddl.Publish: publish,
     ddl.Suspend: suspend,
     ddl.Resume: resume,
     ddl.Drop: drop,

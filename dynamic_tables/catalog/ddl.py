@@ -105,6 +105,19 @@ class SetLag:
 
 
 @dataclass(frozen=True, slots=True)
+class Publish:
+    """Keep a copy of a dynamic table where other programs read it, or stop that.
+
+    Attributes:
+        format: The format of the copy; empty to stop.
+    """
+
+    name: Name
+    location: str
+    format: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Suspend:
     """Stop scheduled refreshes of a dynamic table until it is resumed."""
 
@@ -206,6 +219,7 @@ Statement: TypeAlias = (
     | AddColumn
     | DropColumn
     | SetLag
+    | Publish
     | Suspend
     | Resume
     | Drop

@@ -44,6 +44,7 @@ class Entity:
         suspended: The reason why it is not scheduled; None if it is scheduled.
         original: The table of which it is a clone.
         location: The place of the table that it follows, which others write; empty for others.
+        copies: The formats of its copies for other programs, by their places.
     """
 
     identity: TableId
@@ -64,6 +65,7 @@ class Entity:
     suspended: str | None = None
     original: TableId | None = None
     location: str = ""
+    copies: Mapping[str, str] = field(default_factory=dict)
     grants: frozenset[tuple[Privilege, Role]] = frozenset()
 
     def qualify(self, name: Name) -> Name:

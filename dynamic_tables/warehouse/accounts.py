@@ -19,6 +19,7 @@ from dynamic_tables.sql.binding import bind
 from dynamic_tables.storage.clock import Timestamp
 from dynamic_tables.storage.frontiers import TableId
 from dynamic_tables.stores.arrow_rows import stored_field
+from dynamic_tables.stores.published_tables import open_copy, publish
 from dynamic_tables.warehouse import statements_json
 from dynamic_tables.warehouse.attached_tables import follow
 from dynamic_tables.warehouse.backend import WarehouseBackend
@@ -204,6 +205,22 @@ class WarehouseAccount(AbstractAccount):
         with self.database.transaction() as clock:
             now_us = self.now_us()
             return self.engine.commit(staged, clock=clock, wall_us=now_us, now_us=now_us)
+
+    def publish(self, identity: TableId) -> None:
+        """Bring the copies of a table to its newest version; a failure is made good by the next refresh."""
+        entity = self.catalog.state.entities.get(identity)
+        if entity is None or self.tables[identity].frontier is None:
+            return
+        for location, format in entity.copies.items():
+            outcome = {"location": location}
+            try:
+                if not publish(self.tables[identity].files, open_copy(format, location)):
+                    continue
+            except (
+                Exception
+            ) as error:  # whatever the format's writer raises: the table itself is as it should be
+                outcome["message"] = f"{type(error).__name__}: {error}".splitlines()[0]
+            self.events.add(identity, EventKind.PUBLISHED, at_us=self.now_us(), **outcome)
 
     def repair(self) -> None:
         """Write to the catalog the refreshes whose writers died before they did so."""

@@ -121,6 +121,8 @@ class Driver:
                 self.account.take_changes()
                 first = self.account.initial_event()
             updates = tuple(map(self.with_learnt, first.tables))
+            for update in updates:
+                self.account.publish(update.node.table)
             self.handle([first._replace(tables=updates, anew=anew)])
             while not self.stopped.is_set() and (self.running or not finished()):
                 self.turn()
@@ -283,6 +285,7 @@ class Driver:
             with self.committing():
                 self.account.commit(outcome.staged)
             self.compact(order.table)
+            self.account.publish(order.table)
             event: Event = scheduling.Finished(order.table, order.data_us, True)
         except AlreadyRefreshed:
             event = scheduling.Finished(order.table, order.data_us, True)

@@ -17,6 +17,7 @@ class EventKind(enum.Enum):
     SKIPPED = "skipped"
     SILENT = "silent"
     UNREADABLE = "unreadable"
+    PUBLISHED = "published"
     LEARNT = "learnt"
     DRIVER = "driver"
 

@@ -29,6 +29,7 @@ from dynamic_tables.storage.versions import NoVersion
 from dynamic_tables.stores.arrow_rows import HIDDEN
 from dynamic_tables.stores.lake_versions import open_lake_version
 from dynamic_tables.stores.parquet_intervals import VersionRows
+from dynamic_tables.stores.published_tables import open_copy
 from dynamic_tables.values.changes import Contents
 from dynamic_tables.values.errors import Refused, UserError
 from dynamic_tables.warehouse import requests
@@ -234,6 +235,28 @@ class Warehouse:
         self.account.run(statement, SYSTEM)
         entity = self.account.catalog.state.get(qualify(name))
         follow(self.account.tables[entity.identity], entity, self.account.now_us)
+
+    def publish(self, name: str, location: str | Path, format: str = "delta") -> None:
+        """Keep a copy of a dynamic table for other programs; a refresh that changes it is one commit there.
+
+        The copy has the columns of the table and the row ids, as `_row_id`.
+
+        Args:
+            name: The dynamic table.
+            location: The directory of the copy; in Iceberg's, a catalog in SQLite has the table
+                `skipproof.rows`.
+            format: delta or iceberg, or an empty text to stop.
+
+        Raises:
+            InputError: There is no such dynamic table or format.
+        """
+        self.account.catch_up()
+        entity = self.dynamic_table(name)
+        place = str(Path(location).absolute())
+        if format:
+            open_copy(format, place)
+        self.account.run(ddl.Publish(entity.name, place, format), SYSTEM)
+        self.account.publish(entity.identity)
 
     # Reading
 

@@ -227,6 +227,20 @@ def attach(
 
 
 @tables.command()
+def publish(
+    name: Name,
+    location: Annotated[str, typer.Argument(metavar="PATH", help="The directory of the copy.")],
+    warehouse: WarehouseOption,
+    format: Annotated[str, typer.Option("--format", help="delta or iceberg; none to stop.")] = "delta",
+    as_json: Json = False,
+) -> None:
+    """Keep a copy of a table that other programs read, as fresh as the table."""
+    with open_place(warehouse) as place:
+        place.publish(name, location, "" if format == "none" else format)
+        showing_tables.show_message(f"{name} is published at {location}", as_json=as_json)
+
+
+@tables.command()
 def compact(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A table.")],
     warehouse: WarehouseOption,

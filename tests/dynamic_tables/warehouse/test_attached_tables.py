@@ -20,6 +20,9 @@ from dynamic_tables.warehouse import attached_tables
 from dynamic_tables.warehouse.events import EventKind
 from pruning.errors import InputError
 
+# What PyIceberg and Polars say of their own ways.
+pytestmark = [pytest.mark.filterwarnings("ignore:Delete operation did not match")]
+
 COUNTS = (
     "CREATE DYNAMIC TABLE d TARGET_LAG = '1 minute' AS SELECT v, count(*) AS n, sum(k) AS s FROM a GROUP BY v"
 )
