@@ -10,6 +10,7 @@ from dynamic_tables.stores.parquet_table import Staged
 from dynamic_tables.warehouse import frontiers_json
 from dynamic_tables.warehouse.driver import Driver
 from dynamic_tables.warehouse.stored_tables import WarehouseTable
+from dynamic_tables.warehouse.table_versions import TableVersion
 
 
 class CommitsWithoutToken(Driver):
@@ -65,4 +66,25 @@ TABLE_MUTANTS: Mapping[str, Mapping[str, Any]] = {
     "without_frontier": {"commit_refresh": without_frontier},
     "contents_first": {"commit_refresh": contents_first},
     "never_recorded": {"record": never_recorded},
+}
+
+
+def read_earlier(table: WarehouseTable, data_us: int) -> TableVersion:
+    """Read one base table as it was before the version that the data timestamp was resolved to."""
+    number = table.timestamps.versions(data_us)[table.identity]
+    assert number is not None, "it can be read"
+    return TableVersion(table.files.version(max(0, number - 1) if table.identity == "t1" else number))
+
+
+def earlier_refresh(table: WarehouseTable, data_us: int) -> TableVersion:
+    """Read one dynamic table as an earlier refresh left it."""
+    version = TableVersion(table.files.latest())
+    earlier = [number for number in table.files.log.numbers() if 0 < number < version.number]
+    return TableVersion(table.files.version(earlier[-1])) if earlier and table.identity == "t3" else version
+
+
+# The wrong methods of a table, by mutant: histories tell of each.
+HISTORY_MUTANTS: Mapping[str, Mapping[str, Any]] = {
+    "read_earlier": {"read_at": read_earlier},
+    "earlier_refresh": {"refreshed_at": earlier_refresh},
 }

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -234,6 +235,7 @@ class WarehouseAccount(AbstractAccount):
                     at_us=self.now_us(),
                     data_us=data_us,
                     action="RECOVERED",
+                    **self.origin_of(entity.identity),
                 )
 
     def write_record(self, record: RefreshRecord) -> None:
@@ -248,4 +250,18 @@ class WarehouseAccount(AbstractAccount):
             inserted=record.inserted_count,
             deleted=record.deleted_count,
             began_us=record.began_us,
+            **self.origin_of(record.table),
         )
+
+    def origin_of(self, identity: TableId) -> dict[str, Any]:
+        """Return the commit time of a table's contents, and the version of each source that they are from.
+
+        A version of a dynamic table is named by its data timestamp.
+        """
+        frontier = self.tables[identity].frontier
+        assert frontier is not None, "it was refreshed"
+        sources = [
+            [source, self.tables[source].name_of(read.number, frontier.data_us)]
+            for source, read in frontier.versions.items()
+        ]
+        return {"committed": list(frontier.committed), "sources": sources}

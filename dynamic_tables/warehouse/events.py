@@ -12,6 +12,8 @@ from dynamic_tables.warehouse.database import Database
 class EventKind(enum.Enum):
     """The kind of an event."""
 
+    WRITTEN = "written"
+    READ = "read"
     REFRESHED = "refreshed"
     FAILED = "failed"
     SKIPPED = "skipped"

@@ -27,7 +27,7 @@ from dynamic_tables.refreshes.actions import Cause, RefreshFailed
 from dynamic_tables.storage.frontiers import TableId
 from dynamic_tables.warehouse.accounts import WarehouseAccount
 from dynamic_tables.warehouse.events import EventKind
-from dynamic_tables.warehouse.stored_tables import live_rows
+from dynamic_tables.warehouse.table_versions import live_rows
 from pruning.errors import InputError
 
 

@@ -6,7 +6,6 @@ the catalog, which counts only for the version that it names. The effective fron
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from dynamic_tables.on_spark.few_changes import TooManyRows
 from dynamic_tables.on_spark.frames import RowFrame, changes_frame, contents_of
 from dynamic_tables.on_spark.key_conditions import KEYS_MAX
 from dynamic_tables.storage.clock import Timestamp
-from dynamic_tables.storage.frontiers import Frontier, SourceVersion, TableId
+from dynamic_tables.storage.frontiers import Frontier, TableId
 from dynamic_tables.storage.netting import difference
 from dynamic_tables.storage.staging import NO_CHANGES, StagedChanges, stage_delta
 from dynamic_tables.storage.versions import NoVersion
@@ -29,9 +28,11 @@ from dynamic_tables.stores.parquet_table import DATA_US, ROWS_OF_FILE, VERSIONS,
 from dynamic_tables.values.changes import Delta
 from dynamic_tables.warehouse import frontiers_json
 from dynamic_tables.warehouse.database import Database
+from dynamic_tables.warehouse.events import EventKind, EventLog
 from dynamic_tables.warehouse.frame_checks import check_changes, check_rows, computed_once
 from dynamic_tables.warehouse.limits import Limits
 from dynamic_tables.warehouse.results import ComputedChanges, ComputedRows
+from dynamic_tables.warehouse.table_versions import TableVersion, live_rows
 from dynamic_tables.warehouse.timestamps import Timestamps
 from pruning.errors import InputError
 
@@ -39,28 +40,6 @@ from pruning.errors import InputError
 FILES_MAX, COMPACTED_MAX = 64, 5_000_000
 # The number of the newest data timestamps of a table that are remembered.
 REFRESHES_READ = 256
-
-
-@dataclass(frozen=True)
-class TableVersion:
-    """One version of a table in files."""
-
-    manifest: Manifest
-
-    @property
-    def consumed(self) -> SourceVersion:
-        """The version's number and commit time."""
-        return SourceVersion(self.manifest.number, self.manifest.committed)
-
-    @property
-    def number(self) -> int:
-        """The number of the version."""
-        return self.manifest.number
-
-    @property
-    def commit_time(self) -> Timestamp:
-        """The time of the commit."""
-        return self.manifest.committed
 
 
 class WarehouseTable:
@@ -93,6 +72,7 @@ class WarehouseTable:
         self.created = created
         self.database = database
         self.timestamps = timestamps
+        self.events = EventLog(database)
         self.spark = spark
         self.limits = limits
         # A dynamic table has the columns of its query.
@@ -195,6 +175,31 @@ class WarehouseTable:
         if head.frontier is not None and head.frontier[DATA_US] == data_us:
             return TableVersion(head)  # its writer died before it wrote to the catalog
         raise NoVersion(f"no refresh had the data timestamp {data_us} us")
+
+    def refreshed_until(self, data_us: int) -> TableVersion:
+        """Return the version that the last refresh with at most this data timestamp left.
+
+        Raises:
+            NoVersion: No refresh that is remembered had such a timestamp.
+            Purged: One had it, but its version is not retained.
+        """
+        query = "SELECT max(data_us) FROM refreshes WHERE identity = ? AND data_us <= ?"
+        ((newest_us,),) = self.database.rows(query, self.identity, data_us)
+        return self.refreshed_at(data_us if newest_us is None else newest_us)
+
+    def name_of(self, number: int, until_us: int) -> int | str:
+        """Return the name of a version in histories: its number, or of a dynamic table its data timestamp.
+
+        A version may have several: the newest until a given one counts.
+        """
+        if not self.is_refreshed:
+            return number
+        query = "SELECT max(data_us) FROM refreshes WHERE identity = ? AND version = ? AND data_us <= ?"
+        ((data_us,),) = self.database.rows(query, self.identity, number, until_us)
+        if data_us is None:
+            frontier = self.files.version(number).frontier
+            data_us = -1 if frontier is None else frontier[DATA_US]
+        return f"d{data_us}"
 
     def refresh_timestamps(self) -> tuple[int, ...]:
         """Return the newest data timestamps of the refreshes, oldest first."""
@@ -328,7 +333,10 @@ class WarehouseTable:
                 return False
             clock.receive(parent.committed)
             clock.pass_over(self.timestamps.newest_us)
-            self.files.commit(staged, parent, clock.tick(now_us()), source=source)
+            committed = clock.tick(now_us())
+            version = self.files.commit(staged, parent, committed, source=source).number
+            body = {"version": version, "committed": list(committed)}
+            self.events.add(self.identity, EventKind.WRITTEN, at_us=now_us(), **body)
         return True
 
     def is_scattered(self) -> bool:
@@ -381,12 +389,6 @@ class WarehouseTable:
             version,
             json.dumps(body),
         )
-
-
-def live_rows(manifest: Manifest) -> int:
-    """Return the number of rows of a version."""
-    deleted = sum(file.rows for file in manifest.deletions)
-    return sum(file.rows for file in manifest.data) - deleted
 
 
 def as_staged(files: Staged) -> StagedChanges:

@@ -1,63 +1,36 @@
 """A warehouse: base tables, views and dynamic tables in a directory, which several processes may use."""
 
-import dataclasses
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from dynamic_tables.catalog import ddl
-from dynamic_tables.catalog.entities import SYSTEM, Entity, EntityKind, schema_of
-from dynamic_tables.on_spark.engine_queries import query_fields
+from dynamic_tables.catalog.entities import SYSTEM, EntityKind
 from dynamic_tables.on_spark.spark_backend import SETTINGS
-from dynamic_tables.sql.binding import name_lookup
-from dynamic_tables.sql.definitions import (
-    BoundTable,
-    EngineDefinition,
-    Lookup,
-    SqlDefinition,
-    bind_definition,
-    bind_engine_definition,
-)
-from dynamic_tables.sql.selects import read_select
-from dynamic_tables.sql.statements import Refresh, Statement, created_name, first_word, read_statement
+from dynamic_tables.sql.statements import Refresh, first_word
 from dynamic_tables.sql.writes import read_write
-from dynamic_tables.storage.frontiers import TableId
-from dynamic_tables.storage.versions import NoVersion
-from dynamic_tables.stores.arrow_rows import HIDDEN
-from dynamic_tables.stores.lake_versions import open_lake_version
-from dynamic_tables.stores.parquet_intervals import VersionRows
 from dynamic_tables.stores.published_tables import open_copy
 from dynamic_tables.values.changes import Contents
-from dynamic_tables.values.errors import Refused, UserError
 from dynamic_tables.warehouse import requests
 from dynamic_tables.warehouse.accounts import WarehouseAccount, wall_us
-from dynamic_tables.warehouse.answers import Answer, answer
-from dynamic_tables.warehouse.attached_tables import follow
+from dynamic_tables.warehouse.answers import Answer
+from dynamic_tables.warehouse.creating import attach, execute, statement_of
 from dynamic_tables.warehouse.database import Database
 from dynamic_tables.warehouse.driver import WORKERS, Driver
 from dynamic_tables.warehouse.events import LoggedEvent
 from dynamic_tables.warehouse.expiry import Expired, expire
+from dynamic_tables.warehouse.histories import histories
 from dynamic_tables.warehouse.limits import LIMITS, Limits
+from dynamic_tables.warehouse.naming import dynamic_table, lookup_in, qualify
+from dynamic_tables.warehouse.reading import run_query
 from dynamic_tables.warehouse.statuses import Explanation, TableStatus, explain, statuses
 from dynamic_tables.warehouse.verifying import Verdict, verify
 from dynamic_tables.warehouse.writing import append, run_write
 from pruning.errors import InputError
 
-# The schema of names without one, and the [D] warehouse of dynamic tables that name none.
-SCHEMA = WAREHOUSE = "main"
 QUERY_WORDS = frozenset({"SELECT", "WITH", "("})
-
-
-def qualify(name: str, schema: str = SCHEMA) -> str:
-    """Return a name with its schema.
-
-    >>> qualify("late"), qualify("s.late")
-    ('main.late', 's.late')
-    """
-    return name if "." in name else f"{schema}.{name}"
 
 
 class Warehouse:
@@ -65,6 +38,7 @@ class Warehouse:
 
     Attributes:
         account: Its catalog and tables.
+        records_reads: True to write to the log which versions each query reads.
     """
 
     def __init__(
@@ -86,6 +60,7 @@ class Warehouse:
         Raises:
             InputError: The directory is no warehouse.
         """
+        self.records_reads = False
         self.account = WarehouseAccount(Path(directory), session_of(spark), now_us=now_us, limits=limits)
 
     def close(self) -> None:
@@ -93,11 +68,6 @@ class Warehouse:
         self.account.database.close()
 
     # Statements
-
-    def lookup(self, schema: str = SCHEMA) -> Lookup:
-        """Return a function that resolves names now; those without a schema are of this one."""
-        state = self.account.catalog.state
-        return name_lookup(state, partial(qualify, schema=schema), self.account.engine.columns_in(state))
 
     def sql(self, text: str) -> Answer:
         """Run a statement: a SELECT, a change of rows of a base table, or one that the catalog keeps.
@@ -127,80 +97,14 @@ class Warehouse:
         self.account.catch_up()
         if first_word(text) in QUERY_WORDS:
             return self.query(text)
-        try:
-            write = read_write(text, self.lookup())
-            if write is not None:
-                self.base_table(write.table)
-                inserted, deleted = run_write(self.account, write)
-                return Answer(message=f"{inserted} rows inserted, {deleted} deleted")
-        except UserError as error:
-            raise InputError(f"the statement failed on the rows: {error}") from None
-        # Names without a schema, in what a statement creates, belong to the schema of that.
-        home = schema_of(created_name(text)) or SCHEMA
-        return self.execute(
-            read_statement(
-                text, self.lookup(home), warehouse=WAREHOUSE, engine=partial(self.engine_definition, home)
-            )
-        )
-
-    def engine_definition(self, home: str, definition: SqlDefinition, refused: Refused) -> EngineDefinition:
-        """Return the definition of a dynamic table whose query Spark computes as it is written.
-
-        Raises:
-            InputError: Spark refuses the query, or it is not repeatable.
-        """
-        lookup = self.lookup(home)
-        bind_engine_definition(EngineDefinition(definition.text, definition.reads, (), ""), lookup)
-        tables = {name: lookup(name) for name in definition.reads}
-        columns = {name: table.fields for name, table in tables.items() if isinstance(table, BoundTable)}
-        with self.account.backend.views:
-            fields = query_fields(self.account.spark(), definition.text, columns)
-        return EngineDefinition(definition.text, definition.reads, fields, str(refused))
-
-    def base_table(self, identity: TableId) -> Entity:
-        """Return a base table.
-
-        Raises:
-            InputError: It is another kind of table.
-        """
-        entity = self.account.catalog.state.entities[identity]
-        if entity.kind is not EntityKind.TABLE:
-            raise InputError(f"{entity.name} is a {entity.kind.value} and cannot be written")
-        if entity.location:
-            raise InputError(f"{entity.name} is written by others, at {entity.location}")
-        return entity
-
-    def execute(self, statement: Statement) -> Answer:
-        """Run a statement that the catalog keeps, or a manual refresh."""
+        write = read_write(text, lookup_in(self.account))
+        if write is not None:
+            return Answer(message=run_write(self.account, write))
+        statement = statement_of(self.account, text)
         if isinstance(statement, Refresh):
             self.refresh(statement.name)
             return Answer(message=f"{qualify(statement.name)} is refreshed")
-        names: dict[str, Any] = {
-            part: qualify(getattr(statement, part))
-            for part in ("name", "to", "other")
-            if hasattr(statement, part) and not isinstance(statement, (ddl.RenameSchema, ddl.SwapSchemas))
-        }
-        statement = dataclasses.replace(statement, **names)
-        if isinstance(statement, ddl.CreateTable):
-            check_names([column.name for column in statement.columns])
-        if isinstance(statement, ddl.CreateDynamicTable):
-            check_names(self.columns_of(statement))
-        self.account.run(statement, SYSTEM)
-        if not isinstance(statement, ddl.CreateDynamicTable):
-            return Answer(message="done")
-        way = "incrementally" if statement.mode is ddl.Mode.INCREMENTAL else "in full"
-        if statement.initialize is ddl.Initialize.ON_CREATE:
-            entity = self.account.catalog.state.get(statement.name)
-            requests.wait_for_refresh(self.account, entity.identity, -1)
-        return Answer(message=f"{statement.name} is refreshed {way}")
-
-    def columns_of(self, statement: ddl.CreateDynamicTable) -> list[str]:
-        """Return the names of the columns of a new dynamic table."""
-        if isinstance(statement.definition, EngineDefinition):
-            return [field.name for field in statement.definition.fields]
-        assert isinstance(statement.definition, SqlDefinition), "other definitions are in SQL"
-        lookup = self.lookup(schema_of(statement.name))
-        return list(bind_definition(statement.definition, lookup).columns)
+        return Answer(message=execute(self.account, statement))
 
     def append(self, name: str, rows: Any) -> int:
         """Add rows to a base table in one commit; return their number.
@@ -213,8 +117,7 @@ class Warehouse:
             InputError: A column is missing, or its values do not fit.
         """
         self.account.catch_up()
-        entity = self.base_table(self.account.catalog.state.get(qualify(name)).identity)
-        return append(self.account, entity.identity, rows)
+        return append(self.account, self.account.catalog.state.get(qualify(name)).identity, rows)
 
     def attach(self, name: str, location: str | Path) -> None:
         """Make a base table that follows a table of Delta Lake or Iceberg, or a directory of Parquet files.
@@ -229,12 +132,7 @@ class Warehouse:
             InputError: There is no table, or it has what is not supported.
         """
         self.account.catch_up()
-        version = open_lake_version(str(Path(location).absolute()))
-        statement = ddl.CreateTable(qualify(name), version.fields, location=version.location)
-        check_names([field.name for field in version.fields])
-        self.account.run(statement, SYSTEM)
-        entity = self.account.catalog.state.get(qualify(name))
-        follow(self.account.tables[entity.identity], entity, self.account.now_us)
+        attach(self.account, name, str(Path(location).absolute()))
 
     def publish(self, name: str, location: str | Path, format: str = "delta") -> None:
         """Keep a copy of a dynamic table for other programs; a refresh that changes it is one commit there.
@@ -251,7 +149,7 @@ class Warehouse:
             InputError: There is no such dynamic table or format.
         """
         self.account.catch_up()
-        entity = self.dynamic_table(name)
+        entity = dynamic_table(self.account, name)
         place = str(Path(location).absolute())
         if format:
             open_copy(format, place)
@@ -271,43 +169,12 @@ class Warehouse:
             InputError: The query is refused, or nothing is known of that time.
         """
         self.account.catch_up()
-        if as_of_us is None:
-            self.account.follow_sources(read_select(text, self.lookup()).query.sources)
-        with self.account.database.transaction():
-            self.account.catch_up()
-            ordered = read_select(text, self.lookup())
-            sources = self.versions(ordered.query.sources, as_of_us)
-        try:
-            return answer(ordered, sources, self.account.backend)
-        except UserError as error:
-            raise InputError(f"the query failed on the rows: {error}") from None
+        return run_query(self.account, text, as_of_us, records_reads=self.records_reads)
 
-    def versions(
-        self, identities: tuple[TableId, ...], as_of_us: int | None
-    ) -> Mapping[TableId, VersionRows]:
-        """Return the rows of tables, all at one moment."""
-        data_us = None
-        if as_of_us is not None:
-            data_us = self.account.timestamps.newest_until(as_of_us)
-            if data_us is None:
-                raise InputError(f"no data timestamp of this warehouse is at or before {as_of_us} us")
-        return {identity: self.version(identity, data_us) for identity in identities}
-
-    def version(self, identity: TableId, data_us: int | None) -> VersionRows:
-        """Return the rows of a table now, or at a data timestamp."""
-        table, entity = self.account.tables[identity], self.account.catalog.state.entities[identity]
-        is_dynamic = entity.kind is EntityKind.DYNAMIC_TABLE
-        if data_us is None:
-            if is_dynamic and table.frontier is None:
-                raise InputError(f"{entity.name} is not initialized yet: refresh it")
-            return table.rows(table.latest.number)
-        try:
-            if not is_dynamic:
-                return table.rows(table.read_at(data_us).number)
-            newest_us = max((us for us in table.refresh_timestamps() if us <= data_us), default=-1)
-            return table.rows(table.refreshed_at(newest_us).number)
-        except NoVersion:
-            raise InputError(f"{entity.name} had no contents yet at {data_us} us") from None
+    def isolation_histories(self) -> list[dict[str, Any]]:
+        """Return what was written, refreshed and read, as histories for a checker of isolation."""
+        self.account.catch_up()
+        return histories(self.account)
 
     def contents(self, name: str) -> Contents:
         """Return the present rows of a small table, by id."""
@@ -361,18 +228,7 @@ class Warehouse:
             InputError: There is no such dynamic table, or its query cannot be bound now.
         """
         self.account.catch_up()
-        return explain(self.account, self.dynamic_table(name))
-
-    def dynamic_table(self, name: str) -> Entity:
-        """Return a dynamic table.
-
-        Raises:
-            InputError: There is none of this name.
-        """
-        entity = self.account.catalog.state.get(qualify(name))
-        if entity.kind is not EntityKind.DYNAMIC_TABLE:
-            raise InputError(f"{entity.name} is a {entity.kind.value}; only dynamic tables are maintained")
-        return entity
+        return explain(self.account, dynamic_table(self.account, name))
 
     def verify(self, name: str | None = None) -> list[Verdict]:
         """Compare dynamic tables with their queries at their data timestamps.
@@ -386,7 +242,7 @@ class Warehouse:
         self.account.catch_up()
         entities = list(self.account.catalog.state.dynamic_tables())
         if name is not None:
-            entities = [self.dynamic_table(name)]
+            entities = [dynamic_table(self.account, name)]
         return [verify(self.account, entity) for entity in entities]
 
     def compact(self, name: str) -> bool:
@@ -423,16 +279,6 @@ class Warehouse:
     def driver(self, *, workers: int = WORKERS) -> Driver:
         """Return a driver, whose `run` refreshes the tables until its `stop` is called."""
         return Driver(self.account, workers=workers)
-
-
-def check_names(names: Sequence[str]) -> None:
-    """Raise InputError unless names of columns can stand in files: readers do not tell their case apart."""
-    folded = [name.lower() for name in names]
-    for name in names:
-        if name.lower() in HIDDEN:
-            raise InputError(f"a column cannot be called {name}, which each table has: give it another name")
-        if folded.count(name.lower()) > 1:
-            raise InputError(f"two columns are called {name}: give one another name")
 
 
 def session_of(spark: Callable[[], SparkSession]) -> Callable[[], SparkSession]:

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import functions as F
 
+from dynamic_tables.catalog.entities import EntityKind
 from dynamic_tables.on_spark import frames
 from dynamic_tables.on_spark.frames import RowFrame, contents_of
 from dynamic_tables.sql.writes import Write
@@ -15,6 +16,7 @@ from dynamic_tables.stores.manifests import Manifest
 from dynamic_tables.stores.parquet_intervals import VersionRows
 from dynamic_tables.stores.parquet_table import Staged
 from dynamic_tables.values.changes import Action, Change, Contents, Delta, Row, RowId
+from dynamic_tables.values.errors import UserError
 from dynamic_tables.values.types import TEXT
 from dynamic_tables.warehouse.accounts import WarehouseAccount
 from dynamic_tables.warehouse.new_rows import arrow_rows, new_id, spark_rows
@@ -24,15 +26,34 @@ from pruning.errors import InputError
 ATTEMPTS_MAX = 20
 
 
-def run_write(account: WarehouseAccount, write: Write) -> tuple[int, int]:
-    """Change the rows of a table in one commit; return the numbers of inserted and deleted rows.
+def run_write(account: WarehouseAccount, write: Write) -> str:
+    """Change the rows of a table in one commit; return what was done.
 
     The statement is run again if another writer changed the table meanwhile.
 
     Raises:
-        InputError: A value does not fit its column, or a row would be changed in two ways.
-        UserError: An expression failed on the rows.
+        InputError: The table is not a base table of this warehouse, a value does not fit its column, a row
+            would be changed in two ways, or an expression failed on the rows.
     """
+    check_base_table(account, write.table)
+    try:
+        inserted, deleted = write_rows(account, write)
+    except UserError as error:
+        raise InputError(f"the statement failed on the rows: {error}") from None
+    return f"{inserted} rows inserted, {deleted} deleted"
+
+
+def check_base_table(account: WarehouseAccount, identity: TableId) -> None:
+    """Raise InputError unless a table is a base table that is written here."""
+    entity = account.catalog.state.entities[identity]
+    if entity.kind is not EntityKind.TABLE:
+        raise InputError(f"{entity.name} is a {entity.kind.value} and cannot be written")
+    if entity.location:
+        raise InputError(f"{entity.name} is written by others, at {entity.location}")
+
+
+def write_rows(account: WarehouseAccount, write: Write) -> tuple[int, int]:
+    """Change the rows of a table; return the numbers of inserted and deleted rows."""
     table = account.tables[write.table]
     for _ in range(ATTEMPTS_MAX):
         parent = table.files.latest()
@@ -123,6 +144,7 @@ def append(account: WarehouseAccount, identity: TableId, rows: pa.Table | Any) -
     Raises:
         InputError: A column is missing, or its values do not fit.
     """
+    check_base_table(account, identity)
     table = account.tables[identity]
     files = table.files
     for _ in range(ATTEMPTS_MAX):

@@ -1,6 +1,7 @@
 """The commands on a warehouse of dynamic tables: `skipproof tables`."""
 
 import contextlib
+import json
 import tempfile
 import time
 from collections.abc import Iterator
@@ -173,10 +174,19 @@ def history(
         str | None, typer.Argument(metavar="NAME", help="A dynamic table.", show_default="all")
     ] = None,
     rows: Rows = 20,
+    export: Annotated[
+        Path | None,
+        typer.Option("--export", metavar="FILE", help="Write histories there, for `skipproof history`."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what was refreshed, skipped or failed, newest first."""
+    """Show what was written, refreshed, skipped or failed, newest first."""
     with open_place(warehouse) as place:
+        if export is not None:
+            lines = [json.dumps(history) for history in place.isolation_histories()]
+            export.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            showing_tables.show_message(f"{len(lines)} histories are written to {export}", as_json=as_json)
+            return
         showing_tables.show_events(place.history(name, limit=rows), as_json=as_json)
 
 

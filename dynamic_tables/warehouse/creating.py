@@ -1,0 +1,102 @@
+"""Statements that the catalog of a warehouse keeps: what they create, alter and drop."""
+
+import dataclasses
+from functools import partial
+from typing import Any
+
+from dynamic_tables.catalog import ddl
+from dynamic_tables.catalog.entities import SYSTEM, schema_of
+from dynamic_tables.on_spark.engine_queries import query_fields
+from dynamic_tables.sql.definitions import (
+    BoundTable,
+    EngineDefinition,
+    SqlDefinition,
+    bind_definition,
+    bind_engine_definition,
+)
+from dynamic_tables.sql.statements import Refresh, Statement, created_name, read_statement
+from dynamic_tables.stores.lake_versions import open_lake_version
+from dynamic_tables.values.errors import Refused
+from dynamic_tables.warehouse.accounts import WarehouseAccount
+from dynamic_tables.warehouse.attached_tables import follow
+from dynamic_tables.warehouse.naming import SCHEMA, check_names, lookup_in, qualify
+from dynamic_tables.warehouse.requests import wait_for_refresh
+
+# The [D] warehouse of dynamic tables that name none.
+WAREHOUSE = "main"
+
+
+def statement_of(account: WarehouseAccount, text: str) -> Statement:
+    """Read a statement; names without a schema, in what it creates, belong to the schema of that.
+
+    Raises:
+        InputError: It is refused.
+    """
+    home = schema_of(created_name(text)) or SCHEMA
+    engine = partial(engine_definition, account, home)
+    return read_statement(text, lookup_in(account, home), warehouse=WAREHOUSE, engine=engine)
+
+
+def engine_definition(
+    account: WarehouseAccount, home: str, definition: SqlDefinition, refused: Refused
+) -> EngineDefinition:
+    """Return the definition of a dynamic table whose query Spark computes as it is written.
+
+    Raises:
+        InputError: Spark refuses the query, or it is not repeatable.
+    """
+    lookup = lookup_in(account, home)
+    bind_engine_definition(EngineDefinition(definition.text, definition.reads, (), ""), lookup)
+    tables = {name: lookup(name) for name in definition.reads}
+    columns = {name: table.fields for name, table in tables.items() if isinstance(table, BoundTable)}
+    with account.backend.views:
+        fields = query_fields(account.spark(), definition.text, columns)
+    return EngineDefinition(definition.text, definition.reads, fields, str(refused))
+
+
+def execute(account: WarehouseAccount, statement: ddl.Statement) -> str:
+    """Execute a statement; a new dynamic table is refreshed. Return what was done.
+
+    Raises:
+        InputError: It is refused, or the first refresh failed.
+    """
+    assert not isinstance(statement, Refresh), "a refresh does not change the catalog"
+    names: dict[str, Any] = {
+        part: qualify(getattr(statement, part))
+        for part in ("name", "to", "other")
+        if hasattr(statement, part) and not isinstance(statement, (ddl.RenameSchema, ddl.SwapSchemas))
+    }
+    statement = dataclasses.replace(statement, **names)
+    if isinstance(statement, ddl.CreateTable):
+        check_names([column.name for column in statement.columns])
+    if isinstance(statement, ddl.CreateDynamicTable):
+        check_names(columns_of(account, statement))
+    account.run(statement, SYSTEM)
+    if not isinstance(statement, ddl.CreateDynamicTable):
+        return "done"
+    way = "incrementally" if statement.mode is ddl.Mode.INCREMENTAL else "in full"
+    if statement.initialize is ddl.Initialize.ON_CREATE:
+        wait_for_refresh(account, account.catalog.state.get(statement.name).identity, -1)
+    return f"{statement.name} is refreshed {way}"
+
+
+def columns_of(account: WarehouseAccount, statement: ddl.CreateDynamicTable) -> list[str]:
+    """Return the names of the columns of a new dynamic table."""
+    if isinstance(statement.definition, EngineDefinition):
+        return [field.name for field in statement.definition.fields]
+    assert isinstance(statement.definition, SqlDefinition), "other definitions are in SQL"
+    lookup = lookup_in(account, schema_of(statement.name))
+    return list(bind_definition(statement.definition, lookup).columns)
+
+
+def attach(account: WarehouseAccount, name: str, location: str) -> None:
+    """Make a base table that follows a table which others write.
+
+    Raises:
+        InputError: There is no table, or it has what is not supported.
+    """
+    version = open_lake_version(location)
+    check_names([field.name for field in version.fields])
+    account.run(ddl.CreateTable(qualify(name), version.fields, location=version.location), SYSTEM)
+    entity = account.catalog.state.get(qualify(name))
+    follow(account.tables[entity.identity], entity, account.now_us)
