@@ -12,6 +12,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
+# They are in the extras `delta` and `iceberg`.
+pytest.importorskip("pyroaring")
+pytest.importorskip("deltalake")
+pytest.importorskip("pyiceberg")
 from deltalake import DeltaTable, write_deltalake
 from pyiceberg.catalog.sql import SqlCatalog
 from warehouse_worlds import WarehouseWorld

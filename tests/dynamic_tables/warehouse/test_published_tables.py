@@ -4,8 +4,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import polars
 import pytest
+
+# They are in the extras `delta` and `iceberg`, and among the engines.
+pytest.importorskip("deltalake")
+pytest.importorskip("pyiceberg")
+polars = pytest.importorskip("polars")
 from deltalake import DeltaTable
 from pyiceberg.catalog.sql import SqlCatalog
 from warehouse_worlds import BASES, WarehouseWorld, drawn_write
