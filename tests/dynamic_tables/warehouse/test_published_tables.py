@@ -9,7 +9,8 @@ import pytest
 # They are in the extras `delta` and `iceberg`, and among the engines.
 pytest.importorskip("deltalake")
 pytest.importorskip("pyiceberg")
-polars = pytest.importorskip("polars")
+pytest.importorskip("polars")
+import polars
 from deltalake import DeltaTable
 from pyiceberg.catalog.sql import SqlCatalog
 from warehouse_worlds import BASES, WarehouseWorld, drawn_write
