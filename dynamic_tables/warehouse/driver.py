@@ -6,6 +6,7 @@ another one took over. What a driver leaves when it is killed are files that bel
 """
 
 import queue
+import sqlite3
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -183,6 +184,8 @@ class Driver:
             while commands:
                 for event in self.carry_out(commands.popleft(), plans):
                     commands += self.scheduler.step(self.now_us(), event)
+                    if isinstance(event, scheduling.Failed):
+                        self.learn(event.table)
         for order, plan in plans:
             self.submit(order, plan)
 
@@ -289,7 +292,7 @@ class Driver:
             event: Event = scheduling.Finished(order.table, order.data_us, True)
         except AlreadyRefreshed:
             event = scheduling.Finished(order.table, order.data_us, True)
-        except (RefreshFailed, VersionExists) as error:
+        except (RefreshFailed, VersionExists, OSError, sqlite3.Error) as error:
             failure = error if isinstance(error, RefreshFailed) else RefreshFailed(Fault.SYSTEM, str(error))
             event = self.report_failure(order, failure)
         self.handle([event])

@@ -351,6 +351,8 @@ class WarehouseTable:
         The frontier in force is committed with them, also where the catalog alone had it.
         """
         parent = self.files.latest()
+        if self.is_refreshed and self.frontier is None:
+            return True  # it has no rows yet
         files = self.files.stage_compaction(parent)
         with self.database.transaction() as clock:
             if self.files.latest().number != parent.number:

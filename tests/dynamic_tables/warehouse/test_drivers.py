@@ -246,3 +246,28 @@ def test_statements_of_other_processes_reach_a_running_driver(tmp_path: Path) ->
     assert actions[0] == "REINITIALIZE"
     assert "INCREMENTAL" in actions
     assert driver.scheduler.status("t3") is None
+
+
+def test_a_commit_that_the_disk_refuses_is_tried_again(tmp_path: Path, monkeypatch: Any) -> None:
+    world = world_of(tmp_path, COPY)
+    commit, failures = WarehouseTable.commit_refresh, [OSError("the disk is full")]
+
+    def commit_or_fail(table: WarehouseTable, frontier: Any, staged: Any) -> None:
+        if staged.changes and failures:
+            raise failures.pop()
+        commit(table, frontier, staged)
+
+    monkeypatch.setattr(WarehouseTable, "commit_refresh", commit_or_fail)
+    world.sql("INSERT INTO a VALUES (2, 2)")
+    world.drive(60)
+    (failure,) = world.events(EventKind.FAILED)
+    assert failure.body["message"] == "the disk is full"
+    assert world.rows("d") == [(1,), (2,)]
+
+
+def test_a_table_without_contents_is_not_compacted(tmp_path: Path) -> None:
+    world = world_of(tmp_path, COPY.replace("AS SELECT", "INITIALIZE = ON_SCHEDULE AS SELECT"))
+    assert world.warehouse.compact("d")
+    assert world.warehouse.account.tables["t3"].latest.number == 0
+    world.drive(60)
+    assert world.rows("d") == [(1,)]
