@@ -33,7 +33,23 @@ class Refresh:
     name: ddl.Name
 
 
-Statement: TypeAlias = ddl.Statement | Refresh
+@dataclass(frozen=True, slots=True)
+class NoChange:
+    """A statement with IF EXISTS or IF NOT EXISTS that has nothing to do."""
+
+    name: ddl.Name
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTableAs:
+    """The creation of a base table with the rows of a query."""
+
+    create: ddl.CreateTable
+    query: SqlDefinition
+
+
+Statement: TypeAlias = ddl.Statement | Refresh | NoChange | CreateTableAs
 # Returns the definition by which an engine computes a query that is refused here.
 EngineFallback: TypeAlias = Callable[[SqlDefinition, Refused], ddl.Definition]
 
@@ -65,7 +81,7 @@ def read_statement(
             parse_statement(text), SqlDefinition(tokens.behind("AS")), lookup, warehouse, engine
         )
     tokens.expect(tokens.first)
-    result = reader(tokens)
+    result = reader(tokens, lookup)
     tokens.end()
     return result
 
@@ -103,15 +119,22 @@ def read_create(
     if not isinstance(node, exp.Create):
         raise InputError(f"{type(node).__name__.upper()} is no statement that is known here")
     replaces = bool(node.args.get("replace"))
+    if node.args.get("exists"):
+        created = node.this.this if isinstance(node.this, exp.Schema) else node.this
+        if lookup(table_name(created)) is not None:
+            return NoChange(table_name(created), "it is there already")
     if node.args.get("clone") is not None:
         return read_clone(node, replaces=replaces)
     options = properties(node)
     if exp.DynamicProperty in options:
         return dynamic_table(node, options, definition, lookup, warehouse, engine)
-    refuse_unknown(node, frozenset({"this", "kind", "replace", "expression"}), "CREATE")
+    refuse_unknown(node, frozenset({"this", "kind", "replace", "expression", "exists"}), "CREATE")
     if node.kind == "VIEW" and isinstance(node.this, exp.Table):
         bind_definition(definition, lookup)
         return ddl.CreateView(table_name(node.this), definition, replaces)
+    if node.kind == "TABLE" and isinstance(node.this, exp.Table) and node.expression is not None:
+        fields = bind_definition(definition, lookup).fields
+        return CreateTableAs(ddl.CreateTable(table_name(node.this), fields, replaces), definition)
     if node.kind != "TABLE" or not isinstance(node.this, exp.Schema) or node.expression is not None:
         raise Refused(f"CREATE {node.kind} of this form", "is not supported")
     columns = tuple(column_of(column) for column in node.this.expressions)
@@ -156,7 +179,7 @@ def dynamic_table(
     engine: EngineFallback | None,
 ) -> Statement:
     """Read CREATE DYNAMIC TABLE, which requires a warehouse and a target lag (R-DVS-01)."""
-    handled = frozenset({"this", "kind", "replace", "expression", "properties"})
+    handled = frozenset({"this", "kind", "replace", "expression", "properties", "exists"})
     refuse_unknown(node, handled, "CREATE DYNAMIC TABLE")
     name = table_name(node.this)
     del options[exp.DynamicProperty]
@@ -235,19 +258,23 @@ def target_lag(value: str, *, quoted: bool) -> TargetLag:
     return lag_us
 
 
-def read_drop(tokens: Tokens) -> Statement:
+def read_drop(tokens: Tokens, lookup: Lookup) -> Statement:
     """Read DROP."""
     tokens.one_of(*OBJECTS)
-    return ddl.Drop(tokens.name())
+    may_be_missing = tokens.accept("IF", "EXISTS")
+    name = tokens.name()
+    if may_be_missing and lookup(name) is None:
+        return NoChange(name, "it is not there")
+    return ddl.Drop(name)
 
 
-def read_undrop(tokens: Tokens) -> Statement:
+def read_undrop(tokens: Tokens, lookup: Lookup) -> Statement:
     """Read UNDROP."""
     tokens.one_of(*OBJECTS)
     return ddl.Undrop(tokens.name())
 
 
-def read_alter(tokens: Tokens) -> Statement:
+def read_alter(tokens: Tokens, lookup: Lookup) -> Statement:
     """Read ALTER."""
     kind = tokens.one_of("DYNAMIC TABLE", "TABLE", "VIEW", "SCHEMA")
     name = tokens.name()
@@ -272,14 +299,14 @@ def set_lag(tokens: Tokens, name: str) -> Statement:
     return ddl.SetLag(name, target_lag(value, quoted=quoted))
 
 
-def read_grant(tokens: Tokens) -> Statement:
+def read_grant(tokens: Tokens, lookup: Lookup) -> Statement:
     """Read GRANT."""
     privilege, name = privilege_on(tokens)
     tokens.expect("TO", "ROLE")
     return ddl.Grant(privilege, name, tokens.part())
 
 
-def read_revoke(tokens: Tokens) -> Statement:
+def read_revoke(tokens: Tokens, lookup: Lookup) -> Statement:
     """Read REVOKE."""
     privilege, name = privilege_on(tokens)
     tokens.expect("FROM", "ROLE")
@@ -294,7 +321,7 @@ def privilege_on(tokens: Tokens) -> tuple[ddl.Privilege, str]:
     return privilege, tokens.name()
 
 
-READERS: Mapping[str, Callable[[Tokens], Statement]] = {
+READERS: Mapping[str, Callable[[Tokens, Lookup], Statement]] = {
     "DROP": read_drop,
     "UNDROP": read_undrop,
     "ALTER": read_alter,

@@ -14,13 +14,15 @@ from dynamic_tables.sql.definitions import (
     bind_definition,
     bind_engine_definition,
 )
-from dynamic_tables.sql.statements import Refresh, Statement, created_name, read_statement
+from dynamic_tables.sql.statements import CreateTableAs, NoChange, Statement, created_name, read_statement
+from dynamic_tables.sql.writes import read_write
 from dynamic_tables.stores.lake_versions import open_lake_version
 from dynamic_tables.values.errors import Refused
 from dynamic_tables.warehouse.accounts import WarehouseAccount
 from dynamic_tables.warehouse.attached_tables import follow
 from dynamic_tables.warehouse.naming import SCHEMA, check_names, lookup_in, qualify
 from dynamic_tables.warehouse.requests import wait_for_refresh
+from dynamic_tables.warehouse.writing import run_write
 
 # The [D] warehouse of dynamic tables that name none.
 WAREHOUSE = "main"
@@ -54,13 +56,16 @@ def engine_definition(
     return EngineDefinition(definition.text, definition.reads, fields, str(refused))
 
 
-def execute(account: WarehouseAccount, statement: ddl.Statement) -> str:
+def execute(account: WarehouseAccount, statement: ddl.Statement | NoChange | CreateTableAs) -> str:
     """Execute a statement; a new dynamic table is refreshed. Return what was done.
 
     Raises:
         InputError: It is refused, or the first refresh failed.
     """
-    assert not isinstance(statement, Refresh), "a refresh does not change the catalog"
+    if isinstance(statement, NoChange):
+        return f"nothing to do for {qualify(statement.name)}: {statement.reason}"
+    if isinstance(statement, CreateTableAs):
+        return create_with_rows(account, statement)
     names: dict[str, Any] = {
         part: qualify(getattr(statement, part))
         for part in ("name", "to", "other")
@@ -78,6 +83,30 @@ def execute(account: WarehouseAccount, statement: ddl.Statement) -> str:
     if statement.initialize is ddl.Initialize.ON_CREATE:
         wait_for_refresh(account, account.catalog.state.get(statement.name).identity, -1)
     return f"{statement.name} is refreshed {way}"
+
+
+def create_with_rows(account: WarehouseAccount, statement: CreateTableAs) -> str:
+    """Create a base table with the rows of a query; without these rows, it does not stay.
+
+    Raises:
+        InputError: It is refused, or the query failed.
+    """
+    name = qualify(statement.create.name)
+    execute(account, statement.create)
+    try:
+        # Names in the query without a schema are of that of the table, as in its definition.
+        insert = f"INSERT INTO {quoted(name)} {statement.query.text}"
+        write = read_write(insert, lookup_in(account, schema_of(name)))
+        assert write is not None, "it is an INSERT"
+        return run_write(account, write)
+    except BaseException:
+        account.run(ddl.Drop(name), SYSTEM)
+        raise
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL that means it exactly."""
+    return ".".join(f'"{part}"' for part in name.split("."))
 
 
 def columns_of(account: WarehouseAccount, statement: ddl.CreateDynamicTable) -> list[str]:

@@ -34,7 +34,7 @@ from dynamic_tables.scheduling.events import (
 from dynamic_tables.scheduling.scheduler import Scheduler
 from dynamic_tables.scheduling.states import TableState
 from dynamic_tables.sql.binding import bind
-from dynamic_tables.sql.statements import Refresh, read_statement
+from dynamic_tables.sql.statements import CreateTableAs, NoChange, Refresh, read_statement
 from dynamic_tables.storage.clock import Clock
 from dynamic_tables.storage.frontiers import TableId
 from pruning.errors import InputError
@@ -183,6 +183,10 @@ class Cloud:
             )
             self.tell(request)
             return
+        if isinstance(what, NoChange):
+            return
+        if isinstance(what, CreateTableAs):
+            raise InputError(f"{what.create.name}: CREATE TABLE AS is not simulated: write rows afterwards")
         if isinstance(what, ddl.CreateDynamicTable) and what.warehouse not in self.warehouses:
             names = ", ".join(self.warehouses)
             raise InputError(f"there is no warehouse {what.warehouse}; there are {names}")

@@ -281,3 +281,20 @@ def test_what_no_refresh_needs_is_removed(tmp_path: Path) -> None:
     assert not world.wrong_tables()
     with pytest.raises(InputError, match="no data timestamp"):
         world.warehouse.query("SELECT * FROM d", as_of_us=world.now_us - 200 * SECOND_US)
+
+
+def test_tables_are_created_from_queries_and_where_they_are_missing(tmp_path: Path) -> None:
+    world = world_of(tmp_path, *BASES, "INSERT INTO a VALUES (1, 1), (2, 2)")
+    answer = world.sql("CREATE TABLE c AS SELECT k + 1 AS m FROM a WHERE v > 1")
+    assert answer.message == "1 rows inserted, 0 deleted"
+    assert world.rows("c") == [(3,)]
+    with pytest.raises(InputError, match="division by zero"):
+        world.sql("CREATE TABLE e AS SELECT 1 / (k - 1) AS x FROM a")
+    with pytest.raises(InputError, match="no table or view e"):
+        world.sql("SELECT * FROM e")
+    there = "nothing to do for main.c: it is there already"
+    assert world.sql("CREATE TABLE IF NOT EXISTS c (x TEXT)").message == there
+    create = "CREATE DYNAMIC TABLE IF NOT EXISTS d TARGET_LAG = '1 minute' AS SELECT k FROM a"
+    assert [world.sql(create).message.split()[0] for _ in range(2)] == ["main.d", "nothing"]
+    assert world.sql("DROP TABLE IF EXISTS e").message == "nothing to do for main.e: it is not there"
+    assert world.sql("DROP DYNAMIC TABLE IF EXISTS d").message == "done"
