@@ -7,7 +7,6 @@ another, so that a commit costs what changed, and the changes of a version are r
 import os
 import shutil
 import uuid
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,8 +34,6 @@ from dynamic_tables.values.changes import Action, Change, Contents, Delta, RowId
 from pruning.errors import InputError
 
 VERSIONS, DATA, TEMPORARY = "versions", "data", "temporary"
-# The member of a frontier with the data timestamp.
-DATA_US = "data_us"
 ROWS_OF_FILE = 1_000_000
 
 
@@ -119,33 +116,6 @@ class ParquetTable:
             return self.log.read(number)
         except NoVersion as error:
             raise Purged(f"version {number} is not retained") from error
-
-    def as_of(self, data_us: int) -> Manifest:
-        """Return the newest version committed at or before a data timestamp, in microseconds (R-DVS-81).
-
-        Raises:
-            NoVersion: The table was created later.
-            Purged: The version of that time is not retained.
-        """
-        numbers = self.log.numbers()
-        place = bisect_right(numbers, data_us, key=lambda number: self.version(number).committed.physical_us)
-        if place > 0:
-            return self.version(numbers[place - 1])
-        if numbers[0] > 0:
-            raise Purged(f"what the table was at {data_us} us is not retained")
-        raise NoVersion(f"the table was created after {data_us} us")
-
-    def refreshed_at(self, data_us: int) -> Manifest:
-        """Return the newest version whose frontier has exactly this data timestamp (R-DVS-82).
-
-        Raises:
-            NoVersion: No version that is retained has this timestamp.
-        """
-        for number in reversed(self.log.numbers()):
-            frontier = self.version(number).frontier
-            if frontier is not None and frontier[DATA_US] == data_us:
-                return self.version(number)
-        raise NoVersion(f"no refresh that is retained had the data timestamp {data_us} us")
 
     def changed_count(self, old: int, new: int) -> int:
         """Return the number of rows changed after version `old`, up to `new`, from manifests only.

@@ -95,7 +95,7 @@ def create_with_rows(account: WarehouseAccount, statement: CreateTableAs) -> str
     execute(account, statement.create)
     try:
         # Names in the query without a schema are of that of the table, as in its definition.
-        insert = f"INSERT INTO {quoted(name)} {statement.query.text}"
+        insert = f"INSERT INTO {exact_name(name)} {statement.query.text}"
         write = read_write(insert, lookup_in(account, schema_of(name)))
         assert write is not None, "it is an INSERT"
         return run_write(account, write)
@@ -104,7 +104,7 @@ def create_with_rows(account: WarehouseAccount, statement: CreateTableAs) -> str
         raise
 
 
-def quoted(name: str) -> str:
+def exact_name(name: str) -> str:
     """Return a name as SQL that means it exactly."""
     return ".".join(f'"{part}"' for part in name.split("."))
 

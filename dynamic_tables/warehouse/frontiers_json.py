@@ -6,13 +6,16 @@ from typing import Any
 from dynamic_tables.storage.clock import Timestamp
 from dynamic_tables.storage.frontiers import DefinitionKey, Frontier, SourceVersion, StoredDependencies
 
+# The member with the data timestamp.
+DATA_US = "data_us"
+
 
 def to_json(frontier: Frontier, *, columns_since: int) -> dict[str, Any]:
     """Return a frontier, with the first version of its table that has its columns."""
     key = frontier.dependencies.key
     sources = {source: [read.number, list(read.committed)] for source, read in frontier.versions.items()}
     return {
-        "data_us": frontier.data_us,
+        DATA_US: frontier.data_us,
         "committed": list(frontier.committed),
         "sources": sources,
         "fingerprint": key.fingerprint,
@@ -30,4 +33,4 @@ def from_json(body: Mapping[str, Any]) -> Frontier:
         source: SourceVersion(number, Timestamp(*committed))
         for source, (number, committed) in body["sources"].items()
     }
-    return Frontier(body["data_us"], Timestamp(*body["committed"]), sources, StoredDependencies(key))
+    return Frontier(body[DATA_US], Timestamp(*body["committed"]), sources, StoredDependencies(key))

@@ -24,12 +24,13 @@ from dynamic_tables.stores.arrow_rows import stored_field, types_of
 from dynamic_tables.stores.frame_files import write_frame
 from dynamic_tables.stores.manifests import Manifest, StoredField
 from dynamic_tables.stores.parquet_intervals import ParquetInterval, VersionRows
-from dynamic_tables.stores.parquet_table import DATA_US, ROWS_OF_FILE, VERSIONS, ParquetTable, Staged
+from dynamic_tables.stores.parquet_table import ROWS_OF_FILE, VERSIONS, ParquetTable, Staged
 from dynamic_tables.values.changes import Delta
 from dynamic_tables.warehouse import frontiers_json
 from dynamic_tables.warehouse.database import Database
 from dynamic_tables.warehouse.events import EventKind, EventLog
 from dynamic_tables.warehouse.frame_checks import check_changes, check_rows, computed_once
+from dynamic_tables.warehouse.frontiers_json import DATA_US
 from dynamic_tables.warehouse.limits import Limits
 from dynamic_tables.warehouse.results import ComputedChanges, ComputedRows
 from dynamic_tables.warehouse.table_versions import TableVersion, live_rows

@@ -22,6 +22,7 @@ from dynamic_tables.warehouse.driver import WORKERS, Driver
 from dynamic_tables.warehouse.events import LoggedEvent
 from dynamic_tables.warehouse.expiry import Expired, expire
 from dynamic_tables.warehouse.histories import histories
+from dynamic_tables.warehouse.leases import Lease
 from dynamic_tables.warehouse.limits import LIMITS, Limits
 from dynamic_tables.warehouse.naming import dynamic_table, lookup_in, qualify
 from dynamic_tables.warehouse.reading import run_query
@@ -275,6 +276,10 @@ class Warehouse:
         return sum(
             table.files.purge(0, staged_before=staged_before) for table in self.account.tables.values()
         )
+
+    def driven_by(self) -> str | None:
+        """Return the host and the process of the driver that has the lease; None if none has it."""
+        return Lease(self.account.database, 0).present_holder(self.account.now_us())
 
     def driver(self, *, workers: int = WORKERS) -> Driver:
         """Return a driver, whose `run` refreshes the tables until its `stop` is called."""

@@ -164,7 +164,7 @@ def status(warehouse: WarehouseOption, as_json: Json = False) -> None:
         if as_json:
             showing.print_json([asdict(state) for state in states])
         else:
-            showing_tables.show_statuses(states)
+            showing_tables.show_statuses(states, place.driven_by())
 
 
 @tables.command()

@@ -61,8 +61,8 @@ def duration(length_us: int | None) -> str:
     return f"{seconds / 60:.1f} min" if seconds < 7_200 else f"{seconds / 3_600:.1f} h"
 
 
-def show_statuses(states: Sequence["TableStatus"]) -> None:
-    """Print the states of dynamic tables."""
+def show_statuses(states: Sequence["TableStatus"], holder: str | None) -> None:
+    """Print the states of dynamic tables, and who drives the warehouse."""
     table = Table(box=box.SIMPLE_HEAD)
     for name in ("table", "state", "lag", "target", "mode", "last action", "+rows", "-rows", "rows", "cost"):
         table.add_column(name, overflow="fold")
@@ -86,6 +86,7 @@ def show_statuses(states: Sequence["TableStatus"]) -> None:
             out.print(escape(f"{state.name}: {state.detail}"))
         if state.why_full:
             out.print(escape(f"{state.name} is computed in full: {state.why_full}"))
+    out.print(escape(f"driven by {holder}" if holder else "no driver runs: `skipproof tables run` is one"))
 
 
 def event_line(name: str, event: "LoggedEvent") -> str:

@@ -67,6 +67,7 @@ def test_the_state_of_tables_is_shown(tables: Any) -> None:
     tables("sql", "CREATE DYNAMIC TABLE total TARGET_LAG = '1 minute' AS SELECT count(*) AS n FROM late")
     _, out, _ = tables("status")
     assert "main.total is computed in full: an aggregate without GROUP BY" in out
+    assert "no driver runs" in out
     tables("suspend", "late")
     _, out, _ = tables("status", "--json")
     late, total = json.loads(out)

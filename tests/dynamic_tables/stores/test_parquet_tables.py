@@ -14,7 +14,7 @@ from crashing import Crash, crash_at
 
 from dynamic_tables.storage.clock import Timestamp
 from dynamic_tables.storage.netting import difference
-from dynamic_tables.storage.versions import NoVersion, Purged, Table
+from dynamic_tables.storage.versions import Purged, Table
 from dynamic_tables.stores.arrow_rows import stored_field
 from dynamic_tables.stores.manifests import Manifest, VersionExists
 from dynamic_tables.stores.parquet_table import ParquetTable
@@ -78,7 +78,6 @@ def assert_same_versions(stored: ParquetTable, memory: Table) -> None:
                 delta = difference(stored.contents(old), stored.contents(new))
             assert changes_as_set(delta) == changes_as_set(memory.changes(old, new))
             assert not delta or stored.changed_count(old, new) > 0
-            assert stored.as_of(new * 1_000_000).number == new
 
 
 def assert_worlds_agree(directory: Path, kind: type[ParquetTable]) -> None:
@@ -180,20 +179,6 @@ def test_compaction_changes_no_row_and_leaves_one_file(tmp_path: Path) -> None:
     assert table.compact(at(4), rows_min=2).data == compacted.data
     commit(table, (Change(Action.DELETE, "r2", ROW),), 5)
     assert set(table.contents(5)) == {"r3"}
-
-
-def test_versions_are_found_by_time(tmp_path: Path) -> None:
-    table = create_table(tmp_path)
-    commit(table, FIRST, 2, FRONTIER)
-    assert [table.as_of(second * 1_000_000).number for second in (0, 1, 2, 9)] == [0, 0, 1, 1]
-    with pytest.raises(NoVersion, match="was created after -1 us"):
-        table.as_of(-1)
-    assert table.refreshed_at(7).number == 1
-    with pytest.raises(NoVersion, match="data timestamp 8 us"):
-        table.refreshed_at(8)
-    table.purge(1, staged_before=0)
-    with pytest.raises(Purged, match="at 0 us is not retained"):
-        table.as_of(0)
 
 
 def test_purged_versions_cannot_be_read_and_others_stay(tmp_path: Path) -> None:
