@@ -175,7 +175,6 @@ def test_compaction_changes_no_row_and_leaves_one_file(tmp_path: Path) -> None:
     assert (len(compacted.data), compacted.deletions, compacted.frontier) == (1, (), FRONTIER)
     assert table.changes(2, 3) == ()
     assert table.changed_count(2, 3) == 0
-    assert table.refreshed_at(7).number == 3
     assert table.compact(at(4), rows_min=2).data == compacted.data
     commit(table, (Change(Action.DELETE, "r2", ROW),), 5)
     assert set(table.contents(5)) == {"r3"}
