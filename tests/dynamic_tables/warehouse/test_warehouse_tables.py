@@ -62,6 +62,15 @@ def test_tables_are_what_their_queries_say(tmp_path: Path, seed: int) -> None:
     assert {state.state for state in world.warehouse.status()} == {"ok"}
 
 
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(50))
+def test_five_thousand_steps_keep_the_promise(tmp_path: Path, seed: int) -> None:
+    """WAREHOUSE-1."""
+    world = drawn_world(Random(1_000 + seed), tmp_path, 100)
+    world.drive(200)
+    assert not world.wrong_tables()
+
+
 def test_the_worlds_reach_each_action(tmp_path: Path) -> None:
     """The reach of WAREHOUSE-1."""
     actions: set[str] = set()
