@@ -78,10 +78,10 @@ class WarehouseWorld:
         account = self.warehouse.account
         with account.database.transaction() as clock:
             event = account.request_refresh(name, clock=clock, wall_us=self.time())
-            account.database.run(
-                "INSERT INTO requests (identity, asked_us) VALUES (?, ?)", event.table, event.asked_us
-            )
+            account.database.run("INSERT INTO requests VALUES (NULL, ?, ?, -1)", event.table, event.asked_us)
         self.drive(3)
+        with account.database.transaction():
+            account.database.run("DELETE FROM requests")
 
     def events(self, *kinds: EventKind) -> list[Any]:
         """Events, oldest first."""

@@ -38,7 +38,8 @@ CREATE TABLE events (
 CREATE INDEX events_of_tables ON events (identity, number);
 CREATE TABLE lease (token INTEGER NOT NULL, holder TEXT NOT NULL, until_us INTEGER NOT NULL);
 CREATE TABLE requests (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, identity TEXT NOT NULL, asked_us INTEGER NOT NULL
+    number INTEGER PRIMARY KEY AUTOINCREMENT, identity TEXT NOT NULL, asked_us INTEGER NOT NULL,
+    token INTEGER NOT NULL
 );
 """
 

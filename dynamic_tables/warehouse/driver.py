@@ -157,12 +157,17 @@ class Driver:
             return
 
     def take_requests(self) -> list[Event]:
-        """Return the events of manual refreshes that other processes request."""
-        if not self.account.database.rows("SELECT 1 FROM requests LIMIT 1"):
+        """Return the events of manual refreshes that processes request, and mark these with the lease.
+
+        The process that requests one removes it when it is done; until then, the next driver takes it again.
+        """
+        database, token = self.account.database, self.lease.token
+        query = "SELECT identity, asked_us FROM requests WHERE token != ? ORDER BY number"
+        if not database.rows(f"{query} LIMIT 1", token):
             return []
-        with self.account.database.transaction():
-            requests = self.account.database.rows("SELECT identity, asked_us FROM requests ORDER BY number")
-            self.account.database.run("DELETE FROM requests")
+        with self.committing():
+            requests = database.rows(query, token)
+            database.run("UPDATE requests SET token = ?", token)
         return [scheduling.ManualRefresh(identity, asked_us) for identity, asked_us in requests]
 
     def handle(self, events: Iterable[Event]) -> None:

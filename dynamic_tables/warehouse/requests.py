@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 
+from dynamic_tables.catalog.ddl import Name
 from dynamic_tables.scheduling.events import Fault
 from dynamic_tables.scheduling.policy import ATTEMPTS_MAX
 from dynamic_tables.storage.frontiers import TableId
@@ -12,10 +13,22 @@ from dynamic_tables.warehouse.events import EventKind, LoggedEvent
 from pruning.errors import InputError
 
 
-def request(account: WarehouseAccount, identity: TableId, asked_us: int) -> None:
-    """Ask for a refresh of a table as of now; the driver that takes the request carries it out."""
-    with account.database.transaction():
-        account.database.run("INSERT INTO requests (identity, asked_us) VALUES (?, ?)", identity, asked_us)
+def refresh_as_of_now(account: WarehouseAccount, name: Name) -> None:
+    """Request a refresh of a table, and return when it is done.
+
+    Raises:
+        InputError: There is no such dynamic table, or the refresh failed.
+    """
+    with account.database.transaction() as clock:
+        account.catch_up()
+        event = account.request_refresh(name, clock=clock, wall_us=account.now_us())
+        account.database.run("INSERT INTO requests VALUES (NULL, ?, ?, -1)", event.table, event.asked_us)
+        ((number,),) = account.database.rows("SELECT last_insert_rowid()")
+    try:
+        wait_for_refresh(account, event.table, event.asked_us)
+    finally:
+        with account.database.transaction():
+            account.database.run("DELETE FROM requests WHERE number = ?", number)
 
 
 def wait_for_refresh(account: WarehouseAccount, identity: TableId, after_us: int) -> None:

@@ -13,7 +13,6 @@ from dynamic_tables.sql.statements import Refresh, first_word
 from dynamic_tables.sql.writes import read_write
 from dynamic_tables.stores.published_tables import open_copy
 from dynamic_tables.values.changes import Contents
-from dynamic_tables.warehouse import requests
 from dynamic_tables.warehouse.accounts import WarehouseAccount, wall_us
 from dynamic_tables.warehouse.answers import Answer
 from dynamic_tables.warehouse.creating import attach, execute, statement_of
@@ -26,6 +25,7 @@ from dynamic_tables.warehouse.leases import Lease
 from dynamic_tables.warehouse.limits import LIMITS, Limits
 from dynamic_tables.warehouse.naming import dynamic_table, lookup_in, qualify
 from dynamic_tables.warehouse.reading import run_query
+from dynamic_tables.warehouse.requests import refresh_as_of_now
 from dynamic_tables.warehouse.statuses import Explanation, TableStatus, explain, statuses
 from dynamic_tables.warehouse.verifying import Verdict, verify
 from dynamic_tables.warehouse.writing import append, run_write
@@ -193,11 +193,7 @@ class Warehouse:
         Raises:
             InputError: There is no such dynamic table, or the refresh failed.
         """
-        with self.account.database.transaction() as clock:
-            self.account.catch_up()
-            event = self.account.request_refresh(qualify(name), clock=clock, wall_us=self.account.now_us())
-            requests.request(self.account, event.table, event.asked_us)
-        requests.wait_for_refresh(self.account, event.table, event.asked_us)
+        refresh_as_of_now(self.account, qualify(name))
 
     def status(self) -> list[TableStatus]:
         """Return the states of all dynamic tables, in order of creation."""

@@ -271,3 +271,24 @@ def test_a_table_without_contents_is_not_compacted(tmp_path: Path) -> None:
     assert world.warehouse.account.tables["t3"].latest.number == 0
     world.drive(60)
     assert world.rows("d") == [(1,)]
+
+
+def test_a_request_outlives_the_driver_that_took_it(tmp_path: Path) -> None:
+    """The next driver takes it again, until the process that requested it has what it waits for."""
+    world = world_of(tmp_path, COPY)
+    account = world.warehouse.account
+    driver = InlineDriver(world.open().account)
+    assert driver.lease.take(driver.now_us())
+    with account.database.transaction():
+        account.database.run("INSERT INTO requests VALUES (NULL, ?, ?, -1)", "t3", world.time())
+    assert len(driver.take_requests()) == 1
+    assert driver.take_requests() == []
+    world.now_us += 2 * LEASE_US
+    before = account.tables["t3"].frontier
+    world.drive(3)
+    after = account.tables["t3"].frontier
+    assert before is not None
+    assert after is not None
+    assert after.data_us > before.data_us
+    with pytest.raises(LeaseLost):
+        driver.take_requests() or driver.lease.check()
