@@ -32,7 +32,7 @@ from dynamic_tables.storage.clock import Timestamp
 from dynamic_tables.stores.arrow_rows import arrow_schema, stored_field
 from dynamic_tables.stores.manifests import DataFile
 from dynamic_tables.stores.parquet_intervals import ParquetInterval, VersionRows
-from dynamic_tables.stores.parquet_table import ParquetTable, Staged
+from dynamic_tables.stores.parquet_table import ROWS_OF_GROUP, ParquetTable, Staged
 from dynamic_tables.values.changes import Action, Change, Delta
 from dynamic_tables.values.types import INTEGER, TEXT, Field
 from skipproof.sessions import spark_session
@@ -97,7 +97,7 @@ def table_in_files(directory: Path, fields: Sequence[Field], columns: Mapping[st
     for place in range(FILES):
         part = rows.slice(place * size, size)
         files.append(DataFile(f"{place:03}.parquet", len(part)))
-        pq.write_table(part, table.path(files[-1]))
+        pq.write_table(part, table.path(files[-1]), row_group_size=ROWS_OF_GROUP)
     parent = table.latest()
     table.commit(Staged(1, tuple(files), overwrites=True), parent, moment(1))
     return table

@@ -16,6 +16,9 @@ from dynamic_tables.stores.arrow_rows import LONG, ROW_ID, VERSION
 from dynamic_tables.stores.manifests import DataFile, StoredField
 from dynamic_tables.stores.parquet_table import TEMPORARY, ParquetTable
 
+# As small as the row groups that `ParquetTable` writes, by and large.
+BYTES_OF_GROUP = 1_000_000
+
 
 def stored_type(column: StoredField) -> DataType:
     """Return the type in Spark of a stored column."""
@@ -39,7 +42,7 @@ def write_frame(
     folder = table.directory / TEMPORARY / uuid.uuid4().hex
     try:
         with user_errors():
-            rows.write.parquet(str(folder))
+            rows.write.option("parquet.block.size", BYTES_OF_GROUP).parquet(str(folder))
         files = []
         for path in sorted(folder.glob("*.parquet")):
             count = pq.read_metadata(path).num_rows

@@ -35,6 +35,8 @@ from pruning.errors import InputError
 
 VERSIONS, DATA, TEMPORARY = "versions", "data", "temporary"
 ROWS_OF_FILE = 1_000_000
+# Row groups are what reading few rows reads: of a hundred scattered keys, a hundred of them.
+ROWS_OF_GROUP = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +179,7 @@ class ParquetTable:
             return ()
         file = new_file(version, len(rows))
         with open(self.path(file), "xb") as sink:
-            pq.write_table(rows, sink)
+            pq.write_table(rows, sink, row_group_size=ROWS_OF_GROUP)
             sink.flush()
             os.fsync(sink.fileno())
         sync_directory(self.directory / DATA)

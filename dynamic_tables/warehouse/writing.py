@@ -11,6 +11,7 @@ from dynamic_tables.on_spark import frames
 from dynamic_tables.on_spark.frames import RowFrame, contents_of
 from dynamic_tables.sql.writes import Write
 from dynamic_tables.storage.frontiers import TableId
+from dynamic_tables.storage.netting import same_row
 from dynamic_tables.stores.frame_files import write_frame
 from dynamic_tables.stores.manifests import Manifest
 from dynamic_tables.stores.parquet_intervals import VersionRows
@@ -121,16 +122,23 @@ def changed_rows(rows: Contents, parent: Manifest) -> list[Change]:
     for row_id, is_deleted, *cells in rows.values():
         assert isinstance(row_id, str), "the first column has the ids"
         old, new = tuple(cells[:width]), None if is_deleted else tuple(cells[width:])
-        if outcomes.setdefault(row_id, (old, new))[1] != new:
+        if not same(outcomes.setdefault(row_id, (old, new))[1], new):
             raise InputError(f"the row {old} is matched by several rows that change it differently")
     changes = []
     for row_id, (old, new) in outcomes.items():
-        if new == old and new is not None:
+        if same(old, new):
             continue
         changes.append(Change(Action.DELETE, row_id, old))
         if new is not None:
             changes.append(Change(Action.INSERT, row_id, new))
     return changes
+
+
+def same(one: Row | None, other: Row | None) -> bool:
+    """Tell whether no expression tells two rows apart; None is no row."""
+    if one is None or other is None:
+        return one is other
+    return same_row(one, other)
 
 
 def append(account: WarehouseAccount, identity: TableId, rows: pa.Table | Any) -> int:

@@ -307,3 +307,12 @@ def test_tables_are_created_from_queries_and_where_they_are_missing(tmp_path: Pa
     assert [world.sql(create).message.split()[0] for _ in range(2)] == ["main.d", "nothing"]
     assert world.sql("DROP TABLE IF EXISTS e").message == "nothing to do for main.e: it is not there"
     assert world.sql("DROP DYNAMIC TABLE IF EXISTS d").message == "done"
+
+
+def test_updates_to_the_same_value_change_nothing_and_others_are_kept(tmp_path: Path) -> None:
+    """NaN is the same as itself; 0.0 and -0.0 are equal, but not the same."""
+    world = world_of(tmp_path, "CREATE TABLE f (x FLOAT)")
+    world.sql("INSERT INTO f VALUES (CAST('NaN' AS FLOAT)), (0.0)")
+    assert world.sql("UPDATE f SET x = x").message == "0 rows inserted, 0 deleted"
+    assert world.sql("UPDATE f SET x = -x WHERE x = 0").message == "1 rows inserted, 1 deleted"
+    assert "-0.0" in repr(world.rows("f"))
