@@ -8,33 +8,40 @@ from dynamic_tables.storage.frontiers import Frontier
 from dynamic_tables.storage.staging import StagedChanges
 from dynamic_tables.stores.parquet_table import Staged
 from dynamic_tables.warehouse import frontiers_json
+from dynamic_tables.warehouse.accounts import WarehouseAccount
 from dynamic_tables.warehouse.driver import Driver
+from dynamic_tables.warehouse.leases import Lease
 from dynamic_tables.warehouse.stored_tables import WarehouseTable
 from dynamic_tables.warehouse.table_versions import TableVersion
 
 
-class CommitsWithoutToken(Driver):
-    """Commits although another driver took over, and keeps a lease that it lost."""
+class UncheckedLease(Lease):
+    """A lease that is never looked at again."""
+
+    def check(self) -> None:
+        """Find nothing."""
+
+
+class NeverChecks(Driver):
+    """Commits, and renews its lease, although another driver took over."""
+
+    def __init__(self, account: WarehouseAccount, **options: Any) -> None:
+        super().__init__(account, **options)
+        self.lease = UncheckedLease(account.database, self.lease.length_us)
+
+
+class CommitsUnchecked(Driver):
+    """Looks at its lease when it renews it alone, not with each commit."""
 
     @contextmanager
     def committing(self) -> Iterator[None]:
         """Open a transaction, without looking at the lease."""
         with self.account.database.transaction():
-            self.lease.check = lambda: None  # type: ignore[method-assign]  # the mistake
             yield
 
 
-class ChecksBeforehand(Driver):
-    """Looks at its lease when it begins alone."""
-
-    def drive(self, finished: object, *, anew: bool) -> None:
-        """Drive with a lease that is never looked at again."""
-        self.lease.check = lambda: None  # type: ignore[method-assign]  # the mistake
-        super().drive(finished, anew=anew)  # type: ignore[arg-type]  # as it came
-
-
 DRIVER_MUTANTS: Mapping[str, type[Driver]] = {
-    mutant.__name__: mutant for mutant in (CommitsWithoutToken, ChecksBeforehand)
+    mutant.__name__: mutant for mutant in (NeverChecks, CommitsUnchecked)
 }
 
 

@@ -16,8 +16,9 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from unittest.mock import patch
 
-from dynamic_tables.stores.manifests import ManifestLog
+from dynamic_tables.stores.manifests import Manifest, ManifestLog
 from dynamic_tables.warehouse.database import Database
 from dynamic_tables.warehouse.events import EventKind
 from dynamic_tables.warehouse.warehouse import init
@@ -104,13 +105,13 @@ def drive(directory: Path, die_in_commit: int, step: str) -> None:
     commits = 0
     add, transaction_end = ManifestLog.add, Database.commit
 
-    def counted_add(log: ManifestLog, manifest: object) -> None:
+    def counted_add(log: ManifestLog, manifest: Manifest) -> None:
         nonlocal commits
         commits += 1
         dies = commits == die_in_commit
         if dies and step == "before the version":
             os.kill(os.getpid(), signal.SIGKILL)
-        add(log, manifest)  # type: ignore[arg-type]  # the mistake of a bench is its end
+        add(log, manifest)
         if dies and step == "after the version":
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -119,9 +120,8 @@ def drive(directory: Path, die_in_commit: int, step: str) -> None:
         if die_in_commit and commits == die_in_commit and step == "after the catalog":
             os.kill(os.getpid(), signal.SIGKILL)
 
-    ManifestLog.add = counted_add  # type: ignore[method-assign]  # the bench dies where it wants to
-    Database.commit = counted_commit  # type: ignore[method-assign]  # the same
-    open_warehouse(directory).driver().run()
+    with patch.object(ManifestLog, "add", counted_add), patch.object(Database, "commit", counted_commit):
+        open_warehouse(directory).driver().run()
 
 
 STEPS = ("before the version", "after the version", "after the catalog")

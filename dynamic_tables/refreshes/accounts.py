@@ -138,17 +138,9 @@ class Account(AbstractAccount):
 
     tables: dict[TableId, Table]
 
-    def __init__(
-        self,
-        *,
-        backend: Backend,
-        bind: Binder,
-        log: Callable[[RefreshRecord], None] | None = None,
-        engine: Callable[..., Engine] = Engine,
-        table: type[Table] = Table,
-    ) -> None:
-        """Create an empty account; a mutant passes another engine or class of table."""
-        super().__init__(backend=backend, bind=bind, log=log, engine=engine)
+    def __init__(self, *, table: type[Table] = Table, **options: Any) -> None:
+        """Create an empty account with the options of `AbstractAccount`; a mutant passes another table."""
+        super().__init__(**options)
         self._table = table
 
     def create_table(self, entity: Entity, committed: Timestamp) -> Table:

@@ -33,7 +33,12 @@ from pruning.errors import InputError
 
 TABLES = "tables"
 # Statements after which stored rows would have other columns, or two tables the same files.
-UNSUPPORTED = (ddl.AddColumn, ddl.DropColumn, ddl.Clone, ddl.CloneSchema)
+UNSUPPORTED: Mapping[type[Statement], str] = {
+    ddl.AddColumn: "ADD COLUMN",
+    ddl.DropColumn: "DROP COLUMN",
+    ddl.Clone: "CLONE",
+    ddl.CloneSchema: "CLONE of a schema",
+}
 
 
 def wall_us() -> int:
@@ -124,9 +129,9 @@ class WarehouseAccount(AbstractAccount):
         Raises:
             InputError: The statement is refused.
         """
-        if isinstance(statement, UNSUPPORTED):
-            name = type(statement).__name__
-            raise InputError(f"{name} is not supported in a warehouse: create another table, and fill it")
+        if type(statement) in UNSUPPORTED:
+            words = UNSUPPORTED[type(statement)]
+            raise InputError(f"{words} is not supported in a warehouse: create another table, and fill it")
         with self.database.transaction() as clock:
             self.catch_up()
             event = self.execute(statement, clock=clock, wall_us=self.now_us(), role=role)
@@ -217,9 +222,7 @@ class WarehouseAccount(AbstractAccount):
             try:
                 if not publish(self.tables[identity].files, open_copy(format, location)):
                     continue
-            except (
-                Exception
-            ) as error:  # whatever the format's writer raises: the table itself is as it should be
+            except Exception as error:  # a format's writer may raise anything; the table itself is right
                 outcome["message"] = f"{type(error).__name__}: {error}".splitlines()[0]
             self.events.add(identity, EventKind.PUBLISHED, at_us=self.now_us(), **outcome)
 

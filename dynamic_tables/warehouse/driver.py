@@ -31,6 +31,7 @@ from dynamic_tables.stores.manifests import VersionExists
 from dynamic_tables.warehouse.accounts import WarehouseAccount
 from dynamic_tables.warehouse.events import EventKind
 from dynamic_tables.warehouse.leases import Lease, LeaseLost
+from pruning.errors import InputError
 
 LEASE_US = 30_000_000
 HEARTBEAT_US = 5_000_000
@@ -244,6 +245,8 @@ class Driver:
             return [scheduling.Finished(order.table, order.data_us, True)]
         except RefreshFailed as failure:
             return [self.report_failure(order, failure)]
+        except (InputError, OSError) as error:  # of the files of this table or its sources
+            return [self.report_failure(order, RefreshFailed(Fault.SYSTEM, str(error)))]
         return [scheduling.Finished(order.table, order.data_us, False)]
 
     def report_failure(self, order: StartRefresh, failure: RefreshFailed) -> Event:
@@ -292,8 +295,6 @@ class Driver:
             assert outcome.staged is not None, "an attempt staged something, or failed"
             with self.committing():
                 self.account.commit(outcome.staged)
-            self.compact(order.table)
-            self.account.publish(order.table)
             event: Event = scheduling.Finished(order.table, order.data_us, True)
         except AlreadyRefreshed:
             event = scheduling.Finished(order.table, order.data_us, True)
@@ -302,13 +303,19 @@ class Driver:
             event = self.report_failure(order, failure)
         self.handle([event])
         self.learn(order.table)
+        if isinstance(event, scheduling.Finished):
+            self.compact(order.table)
+            self.account.publish(order.table)
 
     def compact(self, identity: TableId) -> None:
-        """Write the files of a table anew if they are many and small."""
+        """Write the files of a table anew if they are many and small; what fails is tried again later."""
         table = self.account.tables[identity]
         if table.is_scattered():
             self.lease.renew(self.now_us())
-            table.compact(self.now_us)
+            try:
+                table.compact(self.now_us)
+            except OSError as error:
+                self.log(identity, EventKind.NOT_COMPACTED, message=str(error))
 
     # What a new driver has to know
 

@@ -20,6 +20,7 @@ class EventKind(enum.Enum):
     SILENT = "silent"
     UNREADABLE = "unreadable"
     PUBLISHED = "published"
+    NOT_COMPACTED = "not compacted"
     LEARNT = "learnt"
     DRIVER = "driver"
 

@@ -30,7 +30,7 @@ def run_query(
     Raises:
         InputError: The query is refused or failed, or nothing is known of that time.
     """
-    if as_of_us is None:
+    if as_of_us is None and any(entity.location for entity in account.catalog.state.entities.values()):
         follow_now(account, read_select(text, lookup_in(account)).query.sources)
     with account.database.transaction():
         account.catch_up()

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from skipproof.commands.tables_demo import Hour
 
 
+# Details of events that programs alone read.
+ONLY_IN_JSON = frozenset({"committed", "sources", "reads", "token"})
+
+
 def show_message(message: str, *, as_json: bool, **values: Any) -> None:
     """Print what a command did."""
     if as_json:
@@ -94,7 +98,8 @@ def event_line(name: str, event: "LoggedEvent") -> str:
     body = dict(event.body)
     if "data_us" in body:
         body["data"] = moment(body.pop("data_us"))
-    details = ", ".join(f"{part} {value}" for part, value in body.items() if not part.endswith("_us"))
+    shown = (part for part in body if not part.endswith("_us") and part not in ONLY_IN_JSON)
+    details = ", ".join(f"{part} {body[part]}" for part in shown)
     return f"{moment(event.at_us)}  {event.kind.value}  {name}  {details}"
 
 
