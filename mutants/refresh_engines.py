@@ -98,7 +98,7 @@ def skip_loses_an_interval(plan: RefreshPlan, tables: Mapping[TableId, Table], b
 
 def _one_period_ago(table: Table, old: SourceVersion, data_us: int) -> SourceVersion:
     try:
-        return max(old, table.as_of(data_us - TICK_US).consumed) if table.frontier is None else old
+        return max(old, table.as_of(data_us - TICK_US).source_version) if table.frontier is None else old
     except LookupError:
         return old
 
@@ -110,7 +110,7 @@ def interval_of_one_number(plan: RefreshPlan, tables: Mapping[TableId, Table], b
     begins = {}
     for source, old in plan.base.versions.items():
         try:
-            begins[source] = tables[source].as_of(newest.physical_us).consumed
+            begins[source] = tables[source].as_of(newest.physical_us).source_version
         except (NoVersion, Purged):
             begins[source] = old
     return compute_delta(_with_begins(plan, plan.base, begins), tables, backend)

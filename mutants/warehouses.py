@@ -34,7 +34,7 @@ class CommitsUnchecked(Driver):
     """Looks at its lease when it renews it alone, not with each commit."""
 
     @contextmanager
-    def committing(self) -> Iterator[None]:
+    def commit_transaction(self) -> Iterator[None]:
         """Open a transaction, without looking at the lease."""
         with self.account.database.transaction():
             yield

@@ -87,7 +87,7 @@ class Engine:
         state, entity = self._as_of(table_id, data_us)
         dependencies = self.dependencies(state, entity)
         versions = {
-            source: self._version(state.entities[source], source, data_us).consumed
+            source: self._version(state.entities[source], source, data_us).source_version
             for source in dependencies.query.sources
         }
         action, cause, changed_count = self._choose(entity, base, dependencies, versions)
@@ -304,7 +304,7 @@ def _full_action(entity: Entity) -> RefreshAction:
 def stamp(clock: Clock, wall_us: int, tables: tuple[Store, ...]) -> Timestamp:
     """Return a commit timestamp above the tables' versions and everything read of them (R-DVS-83)."""
     for table in tables:
-        clock.receive(table.latest.consumed.committed)
+        clock.receive(table.latest.source_version.committed)
         clock.pass_over(table.read_us)
     return clock.tick(wall_us)
 

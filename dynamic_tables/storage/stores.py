@@ -11,7 +11,7 @@ class StoredVersion(Protocol):
     """The result of one commit to a table."""
 
     @property
-    def consumed(self) -> SourceVersion:
+    def source_version(self) -> SourceVersion:
         """The version's number and commit time; versions count from 0, the empty table."""
 
     @property

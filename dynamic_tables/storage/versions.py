@@ -32,24 +32,24 @@ class Version:
     """The result of one commit to a table.
 
     Attributes:
-        consumed: The version's number and commit time; versions count from 0, the empty table.
+        source_version: The version's number and commit time; versions count from 0, the empty table.
         changes: The changes from the previous version; empty after maintenance such as compaction.
         changed_count: The number of changed rows in all versions up to this one.
     """
 
-    consumed: SourceVersion
+    source_version: SourceVersion
     changes: Delta
     changed_count: int
 
     @property
     def number(self) -> int:
         """The number of the version."""
-        return self.consumed.number
+        return self.source_version.number
 
     @property
     def commit_time(self) -> Timestamp:
         """The time of the commit."""
-        return self.consumed.committed
+        return self.source_version.committed
 
 
 class Table:
@@ -102,7 +102,7 @@ class Table:
             Purged: The version of that time is not retained.
         """
         latest = self._versions[-1]
-        if latest.consumed.committed.physical_us <= data_us:
+        if latest.source_version.committed.physical_us <= data_us:
             return latest
         place = bisect_right(self._versions, data_us, key=_physical_us)
         if place > 0:
@@ -230,7 +230,7 @@ class Table:
         if old is not None and differ_in_columns(frontier.dependencies, old.dependencies):
             self.columns_since = self.latest.number
         self._refresh_us.append(frontier.data_us)
-        self._refresh_versions.append(self._versions[-1].consumed.number)
+        self._refresh_versions.append(self._versions[-1].source_version.number)
         self.frontier = frontier
 
     def purge(self, horizon_us: int) -> None:
@@ -270,4 +270,4 @@ class Table:
 
 
 def _physical_us(version: Version) -> int:
-    return version.consumed.committed.physical_us
+    return version.source_version.committed.physical_us

@@ -166,7 +166,7 @@ class Driver:
         query = "SELECT identity, asked_us FROM requests WHERE token != ? ORDER BY number"
         if not database.rows(f"{query} LIMIT 1", token):
             return []
-        with self.committing():
+        with self.commit_transaction():
             requests = database.rows(query, token)
             database.run("UPDATE requests SET token = ?", token)
         return [scheduling.ManualRefresh(identity, asked_us) for identity, asked_us in requests]
@@ -186,7 +186,7 @@ class Driver:
             return
         for data_us in {command.data_us for command in commands if isinstance(command, StartRefresh)}:
             self.account.resolve(data_us)
-        with self.committing():
+        with self.commit_transaction():
             while commands:
                 for event in self.carry_out(commands.popleft(), plans):
                     commands += self.scheduler.step(self.now_us(), event)
@@ -196,7 +196,7 @@ class Driver:
             self.submit(order, plan)
 
     @contextmanager
-    def committing(self) -> Iterator[None]:
+    def commit_transaction(self) -> Iterator[None]:
         """Open a transaction in which this driver may commit.
 
         Raises:
@@ -293,7 +293,7 @@ class Driver:
             if outcome.failure is not None:
                 raise outcome.failure
             assert outcome.staged is not None, "an attempt staged something, or failed"
-            with self.committing():
+            with self.commit_transaction():
                 self.account.commit(outcome.staged)
             event: Event = scheduling.Finished(order.table, order.data_us, True)
         except AlreadyRefreshed:

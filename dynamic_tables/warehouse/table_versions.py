@@ -14,7 +14,7 @@ class TableVersion:
     manifest: Manifest
 
     @property
-    def consumed(self) -> SourceVersion:
+    def source_version(self) -> SourceVersion:
         """The version's number and commit time."""
         return SourceVersion(self.manifest.number, self.manifest.committed)
 
