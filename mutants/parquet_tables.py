@@ -1,9 +1,13 @@
 """Mutants of tables in Parquet files: each is one mistake in what a version holds."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from dynamic_tables.storage.clock import Timestamp
-from dynamic_tables.stores.manifests import Manifest, StoredField
+from dynamic_tables.stores.manifests import DataFile, Manifest, StoredField
 from dynamic_tables.stores.parquet_table import ROWS_OF_FILE, ParquetTable, Staged
 from dynamic_tables.values.changes import Contents, RowId
 
@@ -60,6 +64,38 @@ class CompactionRevives(ParquetTable):
         return {} if self.compacts else super().deletions(manifest)
 
 
+class RewritingKeepsDeleted(ParquetTable):
+    """Files with deleted rows are not written anew."""
+
+    def files_without(self, row_ids: pa.Array, parent: Manifest) -> tuple[DataFile, ...]:
+        """Return the files as they are."""
+        return parent.data
+
+
+class RewritingLosesOthers(ParquetTable):
+    """Files with deleted rows are left out as a whole."""
+
+    def files_without(self, row_ids: pa.Array, parent: Manifest) -> tuple[DataFile, ...]:
+        """Return the files of which no row is deleted."""
+        there = set(parent.data)
+        return tuple(file for file in super().files_without(row_ids, parent) if file in there)
+
+
+class RewritingOfTheFirst(ParquetTable):
+    """Only the first file that has deleted rows is written anew."""
+
+    def files_without(self, row_ids: pa.Array, parent: Manifest) -> tuple[DataFile, ...]:
+        """Return the files without the rows of the first one that are deleted."""
+        first = next(file for file in parent.data if pc.any(pc.is_in(self.row_ids(file), row_ids)).as_py())
+        others = tuple(file for file in parent.data if file != first)
+        return super().files_without(row_ids, replace(parent, data=(first,))) + others
+
+
+REWRITING_MUTANTS: Mapping[str, type[ParquetTable]] = {
+    "deleted rows stay": RewritingKeepsDeleted,
+    "rows beside deleted ones go": RewritingLosesOthers,
+    "one file is rewritten": RewritingOfTheFirst,
+}
 PARQUET_MUTANTS: Mapping[str, type[ParquetTable]] = {
     "deleted rows stay": DeletionsForgotten,
     "deleted rows never come again": DeletionsForEver,

@@ -16,21 +16,23 @@ def crash_at(writes: Iterable[tuple[Any, str]], number: int, *, after: bool) -> 
 
     Args:
         writes: The functions that change files, by their owners and names.
-        number: The number of the call, from 0 on.
+        number: The number of the call, from 0 on; one call may be inside another one.
         after: Whether the process ends after the call.
     """
-    calls = 0
+    calls, has_ended = 0, False
 
     def counting(owner: Any, name: str) -> object:
         original = getattr(owner, name)
 
         def call(*arguments: object, **options: object) -> object:
-            nonlocal calls
-            calls += 1
-            if calls > number + 1 or (calls == number + 1 and not after):
+            nonlocal calls, has_ended
+            place, calls = calls, calls + 1
+            if has_ended or (place == number and not after):
+                has_ended = True
                 raise Crash
             result = original(*arguments, **options)
-            if calls == number + 1:
+            if place == number:
+                has_ended = True
                 raise Crash
             return result
 

@@ -32,11 +32,13 @@ def no_spark() -> Any:
 class WarehouseWorld:
     """A warehouse, the processes that use it, and their common clock."""
 
-    def __init__(self, directory: Path, *, driver: type[Driver] = InlineDriver) -> None:
+    def __init__(
+        self, directory: Path, *, driver: type[Driver] = InlineDriver, format: str = "parquet"
+    ) -> None:
         self.directory = directory
         self.now_us = START_US
         self.driver_class = driver
-        init(directory)
+        init(directory, format=format)
         self.warehouse = self.open()
 
     def open(self) -> Warehouse:
@@ -128,3 +130,36 @@ def drawn_write(random: Random) -> str:
             f" WHEN NOT MATCHED AND s.v < {v} THEN INSERT (k, v) VALUES (s.w, s.v)",
         )
     )
+
+
+def drawn_world(random: Random, directory: Path, steps: int, format: str = "parquet") -> WarehouseWorld:
+    """A graph of dynamic tables, two deep, and statements, refreshes and processes in any order."""
+    world = WarehouseWorld(directory / "w", format=format)
+    for statement in BASES:
+        world.sql(statement)
+    names: list[str] = []
+    for number, query in enumerate(random.sample(QUERIES, 4)):
+        names.append(f"d{number}")
+        options = "TARGET_LAG = '1 minute' INITIALIZE = ON_SCHEDULE"
+        world.sql(f"CREATE DYNAMIC TABLE d{number} {options} AS {query}")
+    world.sql(
+        f"CREATE DYNAMIC TABLE e TARGET_LAG = '2 minutes' INITIALIZE = ON_SCHEDULE"
+        f" AS SELECT d.*, b.w AS other FROM {random.choice(names)} AS d JOIN b ON b.v < 3"
+    )
+    for _ in range(steps):
+        match random.randrange(8):
+            case 0 | 1 | 2:
+                world.sql(drawn_write(random))
+            case 3:
+                world.drive(random.choice((2, 60)))
+            case 4:
+                world.refresh(f"main.{random.choice(names)}")
+            case 5:
+                world.warehouse.compact(random.choice(("a", "b", "e", *names)))
+            case 6:
+                world.warehouse.expire(world.now_us - random.randrange(100) * SECOND_US)
+            case _:
+                world.reopen()
+        wrong = world.wrong_tables()
+        assert not wrong, wrong
+    return world

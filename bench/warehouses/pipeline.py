@@ -18,7 +18,8 @@ import time
 from pathlib import Path
 from unittest.mock import patch
 
-from dynamic_tables.stores.manifests import Manifest, ManifestLog
+from dynamic_tables.stores.manifests import Manifest
+from dynamic_tables.stores.version_logs import VersionLog
 from dynamic_tables.warehouse.database import Database
 from dynamic_tables.warehouse.events import EventKind
 from dynamic_tables.warehouse.warehouse import init
@@ -103,15 +104,17 @@ def drawn_statement(draws: random.Random, number: int) -> str:
 def drive(directory: Path, die_in_commit: int, step: str) -> None:
     """Drive the warehouse; kill this process in the commit of this number, at a step of it; 0: in none."""
     commits = 0
-    add, transaction_end = ManifestLog.add, Database.commit
+    warehouse = open_warehouse(directory)
+    log_class = warehouse.account.log_of_tables
+    add, transaction_end = log_class.add, Database.commit
 
-    def counted_add(log: ManifestLog, manifest: Manifest) -> None:
+    def counted_add(log: VersionLog, manifest: Manifest, parent: Manifest) -> None:
         nonlocal commits
         commits += 1
         dies = commits == die_in_commit
         if dies and step == "before the version":
             os.kill(os.getpid(), signal.SIGKILL)
-        add(log, manifest)
+        add(log, manifest, parent)
         if dies and step == "after the version":
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -120,8 +123,8 @@ def drive(directory: Path, die_in_commit: int, step: str) -> None:
         if die_in_commit and commits == die_in_commit and step == "after the catalog":
             os.kill(os.getpid(), signal.SIGKILL)
 
-    with patch.object(ManifestLog, "add", counted_add), patch.object(Database, "commit", counted_commit):
-        open_warehouse(directory).driver().run()
+    with patch.object(log_class, "add", counted_add), patch.object(Database, "commit", counted_commit):
+        warehouse.driver().run()
 
 
 STEPS = ("before the version", "after the version", "after the catalog")

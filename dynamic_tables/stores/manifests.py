@@ -1,29 +1,15 @@
-"""The manifests of a table in Parquet files: one numbered JSON file for each version.
+"""The versions of a table in Parquet files, each described by a manifest."""
 
-A version exists once its manifest does. A manifest is written beside its place and linked to it, which fails
-if another writer was faster; renaming would overwrite that writer's version.
-"""
-
-import contextlib
 import json
-import os
-import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from dynamic_tables.storage.clock import Timestamp
-from dynamic_tables.storage.versions import NoVersion
 from dynamic_tables.values.types import Field, Kind, Type
 from pruning.errors import InputError
 
 FORMAT = 1
-SUFFIX = ".json"
-
-
-class VersionExists(Exception):
-    """Another writer committed this version first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +68,11 @@ class Manifest:
     frontier: Mapping[str, Any] | None = None
     source: Mapping[str, Any] | None = None
 
+    @property
+    def files(self) -> tuple[DataFile, ...]:
+        """All files that the version refers to."""
+        return (*self.data, *self.deletions, *self.inserted, *self.deleted)
+
 
 def to_json(manifest: Manifest) -> str:
     """Return a manifest as text.
@@ -122,68 +113,3 @@ def from_json(text: str, name: str) -> Manifest:
     for part in ("data", "deletions", "inserted", "deleted"):
         values[part] = tuple(DataFile(**file) for file in values[part])
     return Manifest(columns=columns, committed=committed, **values)
-
-
-def sync_directory(directory: Path) -> None:
-    """Return when the names of the files in a directory are on disk."""
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-class ManifestLog:
-    """The manifests in a directory."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.manifests: dict[int, Manifest] = {}
-
-    def path(self, number: int) -> Path:
-        """Return the path of a version's manifest."""
-        return self.directory / f"{number:020}{SUFFIX}"
-
-    def numbers(self) -> list[int]:
-        """Return the numbers of the versions that are retained, in order."""
-        names = (name.removesuffix(SUFFIX) for name in os.listdir(self.directory) if name.endswith(SUFFIX))
-        return sorted(int(name) for name in names if name.isdigit())
-
-    def read(self, number: int) -> Manifest:
-        """Return the manifest of a version.
-
-        Raises:
-            NoVersion: There is no such version, or it was purged.
-        """
-        if number not in self.manifests:
-            path = self.path(number)
-            try:
-                self.manifests[number] = from_json(path.read_text(encoding="utf-8"), str(path))
-            except FileNotFoundError:
-                raise NoVersion(f"there is no version {number} in {self.directory}") from None
-        return self.manifests[number]
-
-    def latest(self) -> Manifest:
-        """Return the manifest of the newest version."""
-        return self.read(self.numbers()[-1])
-
-    def add(self, manifest: Manifest) -> None:
-        """Make a version exist, on disk before this returns.
-
-        Raises:
-            VersionExists: Another writer was faster.
-        """
-        temporary = self.directory / f"{uuid.uuid4().hex}.tmp"
-        try:
-            with open(temporary, "w", encoding="utf-8") as file:
-                file.write(to_json(manifest))
-                file.flush()
-                os.fsync(file.fileno())
-            os.link(temporary, self.path(manifest.number))
-            sync_directory(self.directory)
-        except FileExistsError:
-            raise VersionExists(f"version {manifest.number} exists") from None
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(temporary)
-        self.manifests[manifest.number] = manifest

@@ -1,7 +1,9 @@
-"""A table in Parquet files with a manifest for each version: a store that needs no catalog.
+"""A table in Parquet files with a log of versions: a store that needs no catalog.
 
-Changed rows are written beside the older ones (merge on read): inserted rows to one file, deleted rows to
-another, so that a commit costs what changed, and the changes of a version are read from these files alone.
+Changed rows are written beside the older ones: inserted rows to one file, deleted rows to another. So the
+changes of a version are read from these files alone. A log that keeps deletions needs no more (merge on
+read), and a commit costs what changed; for another one, files with deleted rows are written anew (copy on
+write).
 """
 
 import os
@@ -16,24 +18,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-import pruning
 from dynamic_tables.bags.operators import Pairs
+from dynamic_tables.on_spark.key_conditions import KEYS_MAX, membership
 from dynamic_tables.storage.clock import Timestamp
 from dynamic_tables.storage.netting import net
 from dynamic_tables.storage.versions import NoVersion, Purged
 from dynamic_tables.stores.arrow_rows import HIDDEN, ROW_ID, VERSION, table_of, types_of, versioned_rows
-from dynamic_tables.stores.manifests import (
-    DataFile,
-    Manifest,
-    ManifestLog,
-    StoredField,
-    VersionExists,
-    sync_directory,
-)
+from dynamic_tables.stores.manifests import DataFile, Manifest, StoredField
+from dynamic_tables.stores.version_logs import DATA, ManifestLog, VersionExists, VersionLog, sync_directory
 from dynamic_tables.values.changes import Action, Change, Contents, Delta, RowId
 from pruning.errors import InputError
+from pruning.expressions import trees, types
+from pruning.metadata.store.collecting import read_blocks
+from pruning.verdicts.classification import classify_blocks
 
-VERSIONS, DATA, TEMPORARY = "versions", "data", "temporary"
+TEMPORARY = "temporary"
 ROWS_OF_FILE = 1_000_000
 # Row groups are what reading few rows reads: of a hundred scattered keys, a hundred of them.
 ROWS_OF_GROUP = 20_000
@@ -48,6 +47,8 @@ class Staged:
         inserted, deleted: The files of inserted and of deleted rows.
         overwrites: True if the inserted rows are all rows of the version.
         columns: The columns of the version; None: those of the version before.
+        data: All data files of the version, where files of the version before were written anew; None: those
+            of the version before, and the inserted ones.
     """
 
     version: int
@@ -55,6 +56,7 @@ class Staged:
     deleted: tuple[DataFile, ...] = ()
     overwrites: bool = False
     columns: tuple[StoredField, ...] | None = None
+    data: tuple[DataFile, ...] | None = None
 
     @property
     def row_counts(self) -> tuple[int, int]:
@@ -66,23 +68,30 @@ class ParquetTable:
     """The versions of one table in a directory.
 
     Attributes:
-        directory: Holds a folder of manifests and a folder of data files.
+        directory: Holds the log and a folder of data files.
+        log: The log of versions.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, log: type[VersionLog] = ManifestLog) -> None:
         """Open a table.
 
         Raises:
             InputError: There is none in this directory.
         """
         self.directory = directory
-        self.log = ManifestLog(directory / VERSIONS)
+        self.log = log(directory)
         self.blocks_by_file: dict[str, pa.Table] = {}
-        if not self.log.directory.is_dir():
-            raise InputError(f"{directory} is no table: it has no folder {VERSIONS}")
+        if not self.log.exists():
+            raise InputError(f"{directory} is no table: it has no versions")
 
     @classmethod
-    def create(cls, directory: Path, columns: Sequence[StoredField], created: Timestamp) -> "ParquetTable":
+    def create(
+        cls,
+        directory: Path,
+        columns: Sequence[StoredField],
+        created: Timestamp,
+        log: type[VersionLog] = ManifestLog,
+    ) -> "ParquetTable":
         """Create an empty table.
 
         Raises:
@@ -93,14 +102,13 @@ class ParquetTable:
             raise InputError(
                 f"a column cannot be called {hidden}, which each table has: give it another name"
             )
-        for folder in (VERSIONS, DATA, TEMPORARY):
+        for folder in (DATA, TEMPORARY):
             (directory / folder).mkdir(parents=True, exist_ok=True)
-        table = cls(directory)
         try:
-            table.log.add(Manifest(number=0, committed=created, columns=tuple(columns)))
+            log(directory).create(Manifest(number=0, committed=created, columns=tuple(columns)))
         except VersionExists:
             raise InputError(f"{directory} holds a table already") from None
-        return table
+        return cls(directory, log)
 
     # Reading
 
@@ -142,13 +150,19 @@ class ParquetTable:
         return self.directory / DATA / file.name
 
     def blocks(self, files: Sequence[DataFile]) -> pa.Table:
-        """Return the metadata of the row groups of files, which never change."""
+        """Return the metadata of the row groups of files, which never change.
+
+        Raises:
+            InputError: A file cannot be read.
+        """
         new = [str(self.path(file)) for file in files if file.name not in self.blocks_by_file]
         if new:
-            blocks = pruning.collect(new, cache=False)
+            read = read_blocks(new, cache=False)
+            for sentence in read.failures.values():
+                raise InputError(sentence)
             for path in new:
-                of_file = pc.equal(blocks["file"], path)
-                self.blocks_by_file[Path(path).name] = blocks.filter(of_file)
+                of_file = pc.equal(read.metadata["file"], path)
+                self.blocks_by_file[Path(path).name] = read.metadata.filter(of_file)
         return pa.concat_tables([self.blocks_by_file[file.name] for file in files])
 
     # Writing
@@ -159,7 +173,38 @@ class ParquetTable:
         inserted = [(change.row_id, change.row) for change in delta if change.action is Action.INSERT]
         deleted = [(change.row_id, change.row) for change in delta if change.action is Action.DELETE]
         inserted_files = self.write(inserted, parent.columns, version)
-        return Staged(version, inserted_files, self.write(deleted, parent.columns, version))
+        return self.stage_files(inserted_files, self.write(deleted, parent.columns, version), parent)
+
+    def stage_files(
+        self, inserted: tuple[DataFile, ...], deleted: tuple[DataFile, ...], parent: Manifest
+    ) -> Staged:
+        """Return files of changed rows as the changes of the version that follows `parent`."""
+        data = None
+        if deleted and not self.log.keeps_deletions:
+            row_ids = pa.chunked_array([self.row_ids(file) for file in deleted]).combine_chunks()
+            data = (*self.files_without(row_ids, parent), *inserted)
+        return Staged(parent.number + 1, inserted, deleted, data=data)
+
+    def files_without(self, row_ids: pa.Array, parent: Manifest) -> tuple[DataFile, ...]:
+        """Write the files of a version that have some rows anew, without these; return all its files."""
+        files: list[DataFile] = []
+        blocks = self.blocks(parent.data)
+        if len(row_ids) <= KEYS_MAX:
+            condition = membership(trees.Column(ROW_ID, types.STRING), set(row_ids.to_pylist()))
+            blocks = blocks.filter(pc.not_equal(classify_blocks(condition, blocks), 0))
+        possible = {Path(path).name for path in blocks["file"].to_pylist()}
+        for file in parent.data:
+            if file.name in possible and pc.any(pc.is_in(self.row_ids(file), row_ids)).as_py():
+                rows = self.table(file)
+                others = rows.filter(pc.invert(pc.is_in(rows[ROW_ID], row_ids)))
+                files += self.write_table(others, parent.number + 1)
+            else:
+                files.append(file)
+        return tuple(files)
+
+    def row_ids(self, file: DataFile) -> pa.ChunkedArray:
+        """Return the ids of the rows of a file."""
+        return pq.ParquetFile(self.path(file)).read(columns=[ROW_ID])[ROW_ID]
 
     def stage_whole(
         self, contents: Contents, parent: Manifest, columns: Sequence[StoredField] | None = None
@@ -211,14 +256,16 @@ class ParquetTable:
         assert committed > parent.committed, "commit timestamps go forward"
         earlier_data = () if staged.overwrites else parent.data
         earlier_deletions = () if staged.overwrites else parent.deletions
+        data = (*earlier_data, *staged.inserted) if staged.data is None else staged.data
+        deletions = (*earlier_deletions, *staged.deleted) if self.log.keeps_deletions else ()
         changed = (*staged.inserted, *(parent.data if staged.overwrites else staged.deleted))
         manifest = replace(
             parent,
             number=staged.version,
             committed=committed,
             columns=parent.columns if staged.columns is None else staged.columns,
-            data=(*earlier_data, *staged.inserted),
-            deletions=(*earlier_deletions, *staged.deleted),
+            data=data,
+            deletions=deletions,
             inserted=() if staged.overwrites else staged.inserted,
             deleted=staged.deleted,
             overwritten=staged.overwrites,
@@ -226,7 +273,7 @@ class ParquetTable:
             frontier=frontier,
             source=source,
         )
-        self.log.add(manifest)
+        self.log.add(manifest, parent)
         return manifest
 
     def compact(self, committed: Timestamp, *, rows_min: int = ROWS_OF_FILE) -> Manifest:
@@ -276,7 +323,7 @@ class ParquetTable:
         manifest = replace(unchanged, number=parent.number + 1, committed=committed, data=files)
         if frontier is not None:
             manifest = replace(manifest, frontier=frontier)
-        self.log.add(manifest)
+        self.log.add(manifest, parent)
         return manifest
 
     def purge(self, first: int, *, staged_before: float) -> int:
@@ -287,11 +334,8 @@ class ParquetTable:
             staged_before: Files that belong to no version are removed if they were written before this time,
                 in seconds since 1970: younger ones may be staged by a writer that is about to commit.
         """
-        for number in self.log.numbers():
-            if number < min(first, self.latest().number):
-                os.unlink(self.log.path(number))
-                self.log.manifests.pop(number, None)
-        kept = {file.name for number in self.log.numbers() for file in files_of(self.log.read(number))}
+        self.log.discard(min(first, self.log.newest_number()))
+        kept = {file.name for number in self.log.numbers() for file in self.log.read(number).files}
         removed_count = 0
         for name in os.listdir(self.directory / DATA):
             path = self.directory / DATA / name
@@ -372,8 +416,3 @@ def without_deleted(rows: pa.Table, deletions: Mapping[RowId, int]) -> pa.Table:
         return rows
     pairs = zip(rows[ROW_ID].to_pylist(), rows[VERSION].to_pylist(), strict=True)
     return rows.filter(pa.array([deletions.get(row_id, -1) <= version for row_id, version in pairs]))
-
-
-def files_of(manifest: Manifest) -> tuple[DataFile, ...]:
-    """Return all files that a version refers to."""
-    return (*manifest.data, *manifest.deletions, *manifest.inserted, *manifest.deleted)

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from dynamic_tables.storage.versions import Purged
 from dynamic_tables.stores.arrow_rows import ROW_ID, VERSION, arrow_schema, table_of
+from dynamic_tables.stores.iceberg_log import catalog_of
 from dynamic_tables.stores.manifests import Manifest
 from dynamic_tables.stores.parquet_table import ParquetTable, without_deleted
 from dynamic_tables.values.changes import Action, Delta
@@ -180,14 +181,7 @@ class IcebergCopy(Copy):
 
     def catalog(self) -> Any:
         """Return the catalog, which is made when it is first needed."""
-        from pyiceberg.catalog.sql import SqlCatalog
-
-        Path(self.location).mkdir(parents=True, exist_ok=True)
-        catalog = SqlCatalog(
-            APP, uri=f"sqlite:///{self.location}/catalog.db", warehouse=f"file://{self.location}"
-        )
-        catalog.create_namespace_if_not_exists(APP)
-        return catalog
+        return catalog_of(Path(self.location))
 
     def version(self) -> int | None:
         """Return the version that the properties of the table name."""

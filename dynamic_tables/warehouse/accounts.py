@@ -20,6 +20,7 @@ from dynamic_tables.sql.binding import bind
 from dynamic_tables.storage.clock import Timestamp
 from dynamic_tables.storage.frontiers import TableId
 from dynamic_tables.stores.arrow_rows import stored_field
+from dynamic_tables.stores.formats import log_of
 from dynamic_tables.stores.published_tables import open_copy, publish
 from dynamic_tables.warehouse import statements_json
 from dynamic_tables.warehouse.attached_tables import follow
@@ -80,6 +81,7 @@ class WarehouseAccount(AbstractAccount):
         self.spark = spark
         self.now_us = now_us
         self.database = Database(directory)
+        self.log_of_tables = log_of(self.database.setting("format"))
         self.timestamps = Timestamps(self.database)
         self.events = EventLog(self.database)
         self.changes: list[GraphChanged] = []
@@ -92,6 +94,7 @@ class WarehouseAccount(AbstractAccount):
             self.directory / TABLES / entity.identity,
             [stored_field(column.field, short=True) for column in entity.columns],
             committed,
+            log=self.log_of_tables,
             database=self.database,
             timestamps=self.timestamps,
             spark=self.spark,

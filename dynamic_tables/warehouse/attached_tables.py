@@ -72,7 +72,7 @@ def stage_changes(table: WarehouseTable, parent: Manifest, newest: LakeVersion) 
     added = {path for path, mark in newest.marks.items() if old_marks.get(path) != mark}
     removed = {path for path, mark in old_marks.items() if newest.marks.get(path) != mark}
     if not removed:
-        return Staged(parent.number + 1, write_rows(table, parent, newest, added))
+        return table.files.stage_files(write_rows(table, parent, newest, added), (), parent)
     try:
         assert old is not None, "rows that are removed were there"
         before = old_version(newest.location, old, removed)

@@ -99,6 +99,11 @@ class Database:
         """Save the present transaction, on disk before this returns."""
         self.connection.execute("COMMIT")
 
+    def setting(self, name: str) -> str:
+        """Return a setting, which the warehouse was made with."""
+        ((value,),) = self.rows("SELECT value FROM settings WHERE name = ?", name)
+        return str(value)
+
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
         with self.lock:

@@ -27,7 +27,7 @@ from dynamic_tables.scheduling import events as scheduling
 from dynamic_tables.scheduling.events import Command, Event, Fault, StartRefresh
 from dynamic_tables.scheduling.scheduler import Scheduler
 from dynamic_tables.storage.frontiers import TableId
-from dynamic_tables.stores.manifests import VersionExists
+from dynamic_tables.stores.version_logs import VersionExists
 from dynamic_tables.warehouse.accounts import WarehouseAccount
 from dynamic_tables.warehouse.events import EventKind
 from dynamic_tables.warehouse.leases import Lease, LeaseLost

@@ -24,7 +24,8 @@ from dynamic_tables.stores.arrow_rows import stored_field, types_of
 from dynamic_tables.stores.frame_files import write_frame
 from dynamic_tables.stores.manifests import Manifest, StoredField
 from dynamic_tables.stores.parquet_intervals import ParquetInterval, VersionRows
-from dynamic_tables.stores.parquet_table import ROWS_OF_FILE, VERSIONS, ParquetTable, Staged
+from dynamic_tables.stores.parquet_table import ROWS_OF_FILE, ParquetTable, Staged
+from dynamic_tables.stores.version_logs import VersionLog
 from dynamic_tables.values.changes import Delta
 from dynamic_tables.warehouse import frontiers_json
 from dynamic_tables.warehouse.database import Database
@@ -51,6 +52,7 @@ class WarehouseTable:
         directory: The place of its files; a table is made there when it is first needed.
         columns: Those of a base table; none for a dynamic table, whose columns are those of its query.
         created: The time of its creation.
+        log: The kind of log of its versions, which is that of its format.
         spark: Returns the session that reads and writes what is too much for Python.
         limits: The numbers of rows above which that is so.
     """
@@ -62,6 +64,7 @@ class WarehouseTable:
         columns: Sequence[StoredField],
         created: Timestamp,
         *,
+        log: type[VersionLog],
         database: Database,
         timestamps: Timestamps,
         spark: Callable[[], SparkSession],
@@ -71,6 +74,7 @@ class WarehouseTable:
         self.directory = directory
         self.first_columns = columns
         self.created = created
+        self.log = log
         self.database = database
         self.timestamps = timestamps
         self.events = EventLog(database)
@@ -83,14 +87,14 @@ class WarehouseTable:
     @cached_property
     def files(self) -> ParquetTable:
         """The files of the table."""
-        if (self.directory / VERSIONS).is_dir():
-            there = ParquetTable(self.directory)
-            if there.log.numbers():
-                return there
+        if self.log(self.directory).exists():
+            return ParquetTable(self.directory, self.log)
         try:
-            return ParquetTable.create(self.directory, self.first_columns, self.created)
+            return ParquetTable.create(self.directory, self.first_columns, self.created, self.log)
         except InputError:
-            return ParquetTable(self.directory)
+            if self.log(self.directory).exists():  # another process was faster
+                return ParquetTable(self.directory, self.log)
+            raise
 
     # What it is now
 
@@ -265,7 +269,9 @@ class WarehouseTable:
         inserted, deleted = (
             write_frame(self.files, changes.at(end), parent.columns, version) for end in (False, True)
         )
-        return as_staged(Staged(version, inserted, deleted)) if inserted or deleted else NO_CHANGES
+        if not inserted and not deleted:
+            return NO_CHANGES
+        return as_staged(self.files.stage_files(inserted, deleted, parent))
 
     def stage_whole(self, computed: ComputedRows) -> StagedChanges:
         """Write other contents to files; of a few rows, only what differs.

@@ -11,6 +11,7 @@ from dynamic_tables.catalog.entities import SYSTEM, EntityKind
 from dynamic_tables.on_spark.spark_backend import SETTINGS
 from dynamic_tables.sql.statements import Refresh, first_word
 from dynamic_tables.sql.writes import read_write
+from dynamic_tables.stores.formats import log_of
 from dynamic_tables.stores.published_tables import open_copy
 from dynamic_tables.values.changes import Contents
 from dynamic_tables.warehouse.accounts import WarehouseAccount, wall_us
@@ -302,10 +303,12 @@ def init(directory: str | Path, *, format: str = "parquet") -> None:
 
     Args:
         directory: Where it is made; created if it does not exist.
-        format: The format of the tables, which is parquet.
+        format: The format of the tables: parquet, which costs least, or delta or iceberg, whose tables other
+            programs can read as well.
 
     Raises:
-        InputError: There is a warehouse already, or the format is another one.
+        InputError: There is a warehouse already, or there is no such format.
+        MissingPackage: The package of the format is not installed.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -313,8 +316,7 @@ def init(directory: str | Path, *, format: str = "parquet") -> None:
     >>> open(folder.name).status()
     []
     """
-    if format != "parquet":
-        raise InputError(f"the format is {format}; tables of a warehouse are in parquet so far")
+    log_of(format)
     Database.create(Path(directory), {"format": format})
 
 

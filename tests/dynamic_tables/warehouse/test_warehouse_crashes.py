@@ -6,25 +6,25 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 from crashing import Crash, crash_at
+from store_writes import writes_of
 from warehouse_worlds import BASES, WarehouseWorld
 
+from dynamic_tables.stores.formats import LOGS
 from dynamic_tables.warehouse.database import Database
 from dynamic_tables.warehouse.events import EventKind
 from dynamic_tables.warehouse.stored_tables import WarehouseTable
 from mutants.warehouses import TABLE_MUTANTS
 from pruning.errors import InputError
 
-# The calls that change files or the catalog.
-WRITES = [(os, "fsync"), (os, "link"), (pq, "write_table"), (Database, "run"), (Database, "commit")]
+CATALOG_WRITES = [(Database, "run"), (Database, "commit")]
 # One call in so many is tried by default; all are in the deep profile.
 STRIDE = 9
 
 
-def world_of(directory: Path) -> WarehouseWorld:
-    world = WarehouseWorld(directory)
+def world_of(directory: Path, format: str) -> WarehouseWorld:
+    world = WarehouseWorld(directory, format=format)
     for statement in (
         *BASES,
         "INSERT INTO a VALUES (1, 1), (2, 1)",
@@ -45,10 +45,15 @@ def work(world: WarehouseWorld) -> None:
 
 
 def crashed_world(
-    directory: Path, number: int, *, after: bool, writes: Sequence[tuple[Any, str]] = WRITES
+    directory: Path,
+    number: int,
+    *,
+    after: bool,
+    writes: Sequence[tuple[Any, str]],
+    format: str = "parquet",
 ) -> tuple[WarehouseWorld, bool]:
     """A world whose process ended at a call, as the next process finds it; True if it came to its end."""
-    world = world_of(directory)
+    world = world_of(directory, format)
     finished = False
     try:
         with crash_at(writes, number, after=after):
@@ -79,11 +84,12 @@ def assert_goes_on(world: WarehouseWorld) -> None:
     assert not world.wrong_tables()
 
 
-def crash_at_each(directory: Path, first: int, stride: int, *, after: bool) -> None:
+def crash_at_each(directory: Path, first: int, stride: int, *, after: bool, format: str) -> None:
     """Crashes at calls in the distance of a stride, as many as the work has."""
-    number, finished = first, False
+    number, finished, writes = first, False, [*writes_of(format), *CATALOG_WRITES]
     while not finished:
-        world, finished = crashed_world(directory / str(number), number, after=after)
+        place = directory / str(number)
+        world, finished = crashed_world(place, number, after=after, writes=writes, format=format)
         assert_goes_on(world)
         number += stride
     assert number > 3 * STRIDE, "the work has this many calls"
@@ -92,14 +98,21 @@ def crash_at_each(directory: Path, first: int, stride: int, *, after: bool) -> N
 @pytest.mark.parametrize("after", [False, True])
 def test_a_crash_is_survived(tmp_path: Path, after: bool) -> None:
     """WAREHOUSE-5."""
-    crash_at_each(tmp_path, int(after), STRIDE, after=after)
+    crash_at_each(tmp_path, int(after), STRIDE, after=after, format="parquet")
+
+
+@pytest.mark.parametrize("format", ["delta", "iceberg"])
+def test_a_crash_is_survived_in_other_formats(tmp_path: Path, format: str) -> None:
+    """WAREHOUSE-5."""
+    crash_at_each(tmp_path, 4, 3 * STRIDE, after=True, format=format)
 
 
 @pytest.mark.deep
+@pytest.mark.parametrize("format", LOGS)
 @pytest.mark.parametrize("after", [False, True])
-def test_a_crash_at_any_call_is_survived(tmp_path: Path, after: bool) -> None:
+def test_a_crash_at_any_call_is_survived(tmp_path: Path, after: bool, format: str) -> None:
     """WAREHOUSE-5."""
-    crash_at_each(tmp_path, 0, 1, after=after)
+    crash_at_each(tmp_path, 0, 1, after=after, format=format)
 
 
 @pytest.mark.parametrize("mutant", TABLE_MUTANTS)
