@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from dynamic_tables.storage.versions import Purged
 from dynamic_tables.stores.arrow_rows import ROW_ID, VERSION, arrow_schema, table_of
-from dynamic_tables.stores.iceberg_log import catalog_of
+from dynamic_tables.stores.iceberg_log import catalog_of, replace_columns
 from dynamic_tables.stores.manifests import Manifest
 from dynamic_tables.stores.parquet_table import ParquetTable, without_deleted
 from dynamic_tables.values.changes import Action, Delta
@@ -196,11 +196,8 @@ class IcebergCopy(Copy):
             retries = {"commit.retry.num-retries": "0"}
             table = self.catalog().create_table(f"{APP}.rows", rows.schema, properties=retries)
         with table.transaction() as transaction:
-            if table.schema().as_arrow().names != rows.schema.names:
-                with transaction.update_schema(allow_incompatible_changes=True) as update:
-                    for field in table.schema().fields:
-                        update.delete_column(field.name)
-                    update.union_by_name(rows.schema)
+            if table.schema().as_arrow() != rows.schema:
+                replace_columns(transaction, table, rows.schema)
             transaction.overwrite(rows)
             transaction.set_properties(properties_of(head))
 

@@ -41,6 +41,18 @@ def dynamic_table(account: WarehouseAccount, name: str) -> Entity:
     return entity
 
 
+def with_files(account: WarehouseAccount, name: str) -> Entity:
+    """Return a table that has rows of its own.
+
+    Raises:
+        InputError: There is none of this name, or it is a view.
+    """
+    entity = account.catalog.state.get(qualify(name))
+    if entity.kind is EntityKind.VIEW:
+        raise InputError(f"{entity.name} is a view and has no files")
+    return entity
+
+
 def check_names(names: Sequence[str]) -> None:
     """Raise InputError unless names of columns can stand in files: readers do not tell their case apart."""
     folded = [name.lower() for name in names]

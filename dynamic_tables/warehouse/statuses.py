@@ -187,6 +187,7 @@ class Explanation:
         action, cause: Those of a refresh now.
         changed_rows: For each table that it reads and that has changed rows, their number.
         rows: The number of rows of all tables that it reads.
+        location: The directory of its own rows.
     """
 
     name: str
@@ -197,6 +198,7 @@ class Explanation:
     cause: str
     changed_rows: dict[str, int]
     rows: int
+    location: str
 
 
 def explain(account: WarehouseAccount, entity: Entity) -> Explanation:
@@ -235,6 +237,7 @@ def explain(account: WarehouseAccount, entity: Entity) -> Explanation:
         cause=cause.value,
         changed_rows=changed,
         rows=sum(map(live_rows, heads.values())),
+        location=str(table.directory),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from dynamic_tables.catalog import ddl
-from dynamic_tables.catalog.entities import SYSTEM, EntityKind
+from dynamic_tables.catalog.entities import SYSTEM
 from dynamic_tables.on_spark.spark_backend import SETTINGS
 from dynamic_tables.sql.statements import Refresh, first_word
 from dynamic_tables.sql.writes import read_write
@@ -24,13 +24,12 @@ from dynamic_tables.warehouse.expiry import Expired, expire
 from dynamic_tables.warehouse.histories import histories
 from dynamic_tables.warehouse.leases import Lease
 from dynamic_tables.warehouse.limits import LIMITS, Limits
-from dynamic_tables.warehouse.naming import dynamic_table, lookup_in, qualify
+from dynamic_tables.warehouse.naming import dynamic_table, lookup_in, qualify, with_files
 from dynamic_tables.warehouse.reading import run_query
 from dynamic_tables.warehouse.requests import refresh_as_of_now
 from dynamic_tables.warehouse.statuses import Explanation, TableStatus, explain, statuses
 from dynamic_tables.warehouse.verifying import Verdict, verify
 from dynamic_tables.warehouse.writing import append, run_write
-from pruning.errors import InputError
 
 QUERY_WORDS = frozenset({"SELECT", "WITH", "("})
 
@@ -186,6 +185,18 @@ class Warehouse:
             self.account.tables[entity.identity].latest.number
         )
 
+    def location(self, name: str) -> Path:
+        """Return the directory of a table, which other programs read if its format is delta or iceberg.
+
+        Rows have two more columns there: `_row_id`, and `_version`, in which they were written. In that of
+        Iceberg, a catalog in SQLite, `catalog.db`, has the table `skipproof.rows`.
+
+        Raises:
+            InputError: There is no such table, or it is a view.
+        """
+        self.account.catch_up()
+        return self.account.tables[with_files(self.account, name).identity].directory
+
     # Refreshes
 
     def refresh(self, name: str) -> None:
@@ -250,10 +261,7 @@ class Warehouse:
             InputError: There is no such table.
         """
         self.account.catch_up()
-        entity = self.account.catalog.state.get(qualify(name))
-        if entity.kind is EntityKind.VIEW:
-            raise InputError(f"{entity.name} is a view and has no files")
-        return self.account.tables[entity.identity].compact(self.account.now_us)
+        return self.account.tables[with_files(self.account, name).identity].compact(self.account.now_us)
 
     def expire(self, before_us: int) -> Expired:
         """Remove old versions, data timestamps and events that no refresh needs any more.

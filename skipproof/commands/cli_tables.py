@@ -64,7 +64,9 @@ def open_place(directory: Path) -> Iterator["Warehouse"]:
 @tables.command()
 def init(
     warehouse: WarehouseOption,
-    format: Annotated[str, typer.Option("--format", help="The format of the tables.")] = "parquet",
+    format: Annotated[
+        str, typer.Option("--format", help="The format of the tables: parquet, delta or iceberg.")
+    ] = "parquet",
     as_json: Json = False,
 ) -> None:
     """Make a new warehouse."""

@@ -164,7 +164,7 @@ def show_verdicts(verdicts: Sequence["Verdict"]) -> None:
 
 def show_explanation(explanation: "Explanation") -> None:
     """Print how a table is maintained."""
-    print(f"{explanation.name}, refresh mode {explanation.mode}")
+    print(f"{explanation.name}, refresh mode {explanation.mode}, in {explanation.location}")
     if explanation.obstacle:
         print(f"the whole result is computed each time: {explanation.obstacle}")
     else:

@@ -121,6 +121,24 @@ def test_a_copy_never_goes_back(tmp_path: Path, monkeypatch: Any, format: str) -
     assert exact(rows_of(READERS[format](tmp_path / "copy"))) == exact(world.rows("d"))
 
 
+@pytest.mark.parametrize("format", READERS)
+def test_a_copy_gets_the_columns_of_a_changed_query(tmp_path: Path, format: str) -> None:
+    """One column goes, one comes, and one has another type under its name."""
+    world = WarehouseWorld(tmp_path / "w")
+    for statement in (
+        *BASES,
+        "INSERT INTO a VALUES (1, 2)",
+        "CREATE VIEW g AS SELECT k, v AS x FROM a",
+        "CREATE DYNAMIC TABLE d TARGET_LAG = '1 minute' AS SELECT * FROM g",
+    ):
+        world.sql(statement)
+    world.warehouse.publish("d", tmp_path / "copy", format)
+    world.sql("CREATE OR REPLACE VIEW g AS SELECT CAST(v AS TEXT) AS x, v AS y FROM a")
+    world.drive(60)
+    (row,) = READERS[format](tmp_path / "copy").drop("_row_id").to_dicts()
+    assert (row["x"], int(row["y"]), len(row)) == ("2", 2, 2)
+
+
 def test_a_copy_is_given_up(tmp_path: Path) -> None:
     world = published_world(tmp_path, "delta")
     world.warehouse.publish("d", tmp_path / "copy", "")

@@ -29,10 +29,6 @@ FORMATS = ("delta", "iceberg")
 COUNTS = "AS SELECT v, count(*) AS n, sum(k) AS s FROM a GROUP BY v"
 
 
-def place_of(world: WarehouseWorld, identity: str) -> Path:
-    return world.warehouse.account.tables[identity].directory
-
-
 def read_delta(place: Path) -> Any:
     return polars.scan_delta(str(place)).collect()
 
@@ -86,15 +82,15 @@ def test_other_programs_read_each_version(tmp_path: Path, format: str) -> None:
         if step % 5 == 4:
             world.warehouse.compact("a")
             world.warehouse.expire(world.now_us)
-        for name, identity in (("a", "t1"), ("d", "t3")):
-            rows = cells(READERS[format](place_of(world, identity)))
+        for name in ("a", "d"):
+            rows = cells(READERS[format](world.warehouse.location(name)))
             assert rows == sorted(map(tuple, world.rows(name)), key=repr)
     assert not world.wrong_tables()
 
 
 def test_a_commit_of_delta_lake_has_the_frontier_and_a_transaction(tmp_path: Path) -> None:
     world = world_in(tmp_path, "delta")
-    place = place_of(world, "t3")
+    place = world.warehouse.location("d")
     number = world.warehouse.account.tables["t3"].latest.number
     assert DeltaTable(place).transaction_version("skipproof") == number
     commit = DeltaTable(place).history(1)[0]
@@ -103,7 +99,7 @@ def test_a_commit_of_delta_lake_has_the_frontier_and_a_transaction(tmp_path: Pat
 
 def test_a_snapshot_of_iceberg_has_the_frontier(tmp_path: Path) -> None:
     world = world_in(tmp_path, "iceberg")
-    snapshot = catalog_of(place_of(world, "t3")).load_table(TABLE).current_snapshot()
+    snapshot = catalog_of(world.warehouse.location("d")).load_table(TABLE).current_snapshot()
     frontier = json.loads(snapshot.summary.additional_properties["skipproof.frontier"])
     assert frontier["data_us"] == world.warehouse.status()[0].data_us
 
@@ -117,7 +113,7 @@ def test_a_table_whose_query_changes_its_columns_is_read(tmp_path: Path, format:
     world.sql("CREATE OR REPLACE VIEW g AS SELECT CAST(v AS TEXT) AS x, k + 1 AS y FROM a")
     world.drive(60)
     assert not world.wrong_tables()
-    frame = READERS[format](place_of(world, world.warehouse.account.catalog.state.get("main.e").identity))
+    frame = READERS[format](world.warehouse.location("e"))
     assert frame.columns[2:] == ["x", "y"]
     assert sorted(frame["x"].to_list(), key=repr) == ["1", "1", None]
 
@@ -153,11 +149,11 @@ RESTORERS = {"delta": restore_delta, "iceberg": restore_iceberg}
 def test_what_others_write_to_a_table_is_refused_until_it_is_taken_back(tmp_path: Path, format: str) -> None:
     """Its rows have no ids, and no data timestamp sees them: nothing is read or written over it."""
     world = world_in(tmp_path, format)
-    WRITERS[format](place_of(world, "t1"))
+    WRITERS[format](world.warehouse.location("a"))
     for statement in ("SELECT * FROM a", "INSERT INTO a VALUES (4, 4)"):
         with pytest.raises(InputError, match="another program changed the table"):
             world.sql(statement)
-    RESTORERS[format](place_of(world, "t1"))
+    RESTORERS[format](world.warehouse.location("a"))
     world.sql("INSERT INTO a VALUES (4, 4)")
     world.drive(60)
     assert len(world.rows("a")) == 4
@@ -167,7 +163,7 @@ def test_what_others_write_to_a_table_is_refused_until_it_is_taken_back(tmp_path
 def test_commits_of_others_that_change_no_file_are_passed_over(tmp_path: Path) -> None:
     """As VACUUM makes them; numbers of versions and of commits differ afterwards."""
     world = world_in(tmp_path, "delta")
-    place = place_of(world, "t1")
+    place = world.warehouse.location("a")
     table = DeltaTable(str(place))
     table.alter.set_table_properties({"delta.logRetentionDuration": "interval 1 days"})
     world.sql("DELETE FROM a WHERE k = 1")
@@ -184,7 +180,7 @@ def test_readers_of_delta_lake_start_from_a_checkpoint(tmp_path: Path, monkeypat
     world = world_in(tmp_path, "delta")
     for k in range(10, 15):
         world.sql(f"INSERT INTO a VALUES ({k}, 0)")
-    place = place_of(world, "t1")
+    place = world.warehouse.location("a")
     assert len(list((place / "_delta_log").glob("*.checkpoint.parquet"))) == 2
     assert len(read_delta(place)) == 8
 
