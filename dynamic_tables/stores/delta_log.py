@@ -248,8 +248,6 @@ class DeltaLog(VersionLog):
         """Remove the commits before a version, which a checkpoint describes from then on."""
         oldest = self.commit_of(first)
         earlier = [commit for commit in numbered_files(self.folder) if commit < oldest]
-        if not earlier:
-            return
         self.write_checkpoint(oldest)
         for commit in earlier:
             os.unlink(self.path(commit))

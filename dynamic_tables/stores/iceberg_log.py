@@ -147,7 +147,7 @@ class IcebergLog(VersionLog):
         table = self.table()
         snapshots = snapshots_by_number(table).items()
         ids = [snapshot.snapshot_id for number, snapshot in snapshots if number < first]
-        if first > 0 and CREATED_PROPERTY in table.properties:
+        if CREATED_PROPERTY in table.properties:
             with table.transaction() as transaction:
                 transaction.remove_properties(CREATED_PROPERTY)
         if ids:

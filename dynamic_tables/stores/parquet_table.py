@@ -334,7 +334,9 @@ class ParquetTable:
             staged_before: Files that belong to no version are removed if they were written before this time,
                 in seconds since 1970: younger ones may be staged by a writer that is about to commit.
         """
-        self.log.discard(min(first, self.log.newest_number()))
+        numbers = self.log.numbers()
+        if first > numbers[0]:
+            self.log.discard(min(first, numbers[-1]))
         kept = {file.name for number in self.log.numbers() for file in self.log.read(number).files}
         removed_count = 0
         for name in os.listdir(self.directory / DATA):

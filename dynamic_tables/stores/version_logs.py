@@ -71,7 +71,7 @@ class VersionLog(ABC):
 
     @abstractmethod
     def discard(self, first: int) -> None:
-        """Remove the versions before `first`, which is one of them."""
+        """Remove the versions before `first`, which are some; that one is retained."""
 
     def read(self, number: int) -> Manifest:
         """Return the manifest of a version.
