@@ -6,7 +6,7 @@ Each relation has `fields`, its columns. `bags` computes relations, `differentia
 import enum
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from dynamic_tables.values.expressions import Expression
 from dynamic_tables.values.types import INTEGER, TEXT, VARIANT, Field, Type
@@ -227,21 +227,42 @@ class Window:
         return (*self.child.fields, *(Field(name, function.type) for name, function in added))
 
 
+class TimeKind(enum.Enum):
+    """What a call that asks for the time gives."""
+
+    TIMESTAMP = "timestamp"
+    LOCAL = "local timestamp"
+    DATE = "date"
+    SECONDS = "seconds"
+
+
+class TimeCall(NamedTuple):
+    """A call that asks for the time, at a place in the text of a query."""
+
+    start: int
+    end: int
+    kind: TimeKind
+
+
 @dataclass(frozen=True, slots=True)
 class Opaque:
     """The rows of a query in the SQL of an engine, which is not looked into; it is computed in full only.
 
     Attributes:
         text: The query.
-        tables: The names of the tables that it reads, as they are written there.
-        scans: The tables, in the same order.
+        tables: The names in it of what it reads.
+        children: What it reads, in the same order.
         output: The columns that it gives.
+        times: Where it asks for the time, in the order of the text.
+        at_us: The time, microseconds since 1970; None before it is known.
     """
 
     text: str
     tables: tuple[str, ...]
-    scans: tuple[Scan, ...]
+    children: "tuple[Relation, ...]"
     output: tuple[Field, ...]
+    times: tuple[TimeCall, ...] = ()
+    at_us: int | None = None
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -262,7 +283,7 @@ def inputs(relation: Relation) -> tuple[Relation, ...]:
         case Join():
             return (relation.left, relation.right)
         case Opaque():
-            return relation.scans
+            return relation.children
     return (relation.child,)
 
 
@@ -276,7 +297,7 @@ def with_inputs(relation: Relation, below: tuple[Relation, ...]) -> Relation:
         case Join():
             return replace(relation, left=below[0], right=below[1])
         case Opaque():
-            return replace(relation, scans=tuple(scan for scan in below if isinstance(scan, Scan)))
+            return replace(relation, children=below)
     return replace(relation, child=below[0])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from dynamic_tables.maintenance.algebra import Relation, Scan, inputs, scans, with_inputs
+from dynamic_tables.maintenance.algebra import Opaque, Relation, Scan, inputs, scans, with_inputs
 from dynamic_tables.values.errors import Refused
 from dynamic_tables.values.types import Field
 
@@ -45,6 +45,17 @@ class Query:
         """Raise `Refused` with the obstacle if the query cannot be maintained incrementally (R-DVS-22)."""
         if self.obstacle is not None:
             raise Refused(self.obstacle, "cannot be maintained incrementally; use REFRESH_MODE = FULL")
+
+    @property
+    def reads_time(self) -> bool:
+        """True if the result may differ at another data timestamp, though no source has changed."""
+        return isinstance(self.relation, Opaque) and bool(self.relation.times)
+
+    def at(self, data_us: int) -> "Query":
+        """Return the query whose calls for the time give this data timestamp, microseconds since 1970."""
+        if not isinstance(self.relation, Opaque) or not self.relation.times:
+            return self
+        return Query(dataclasses.replace(self.relation, at_us=data_us), self.obstacle)
 
     @cached_property
     def sources(self) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 from pyspark.sql.window import Window
 
-from dynamic_tables.maintenance.algebra import Opaque
+from dynamic_tables.maintenance.algebra import Opaque, TimeKind
 from dynamic_tables.on_spark.frames import ROW_ID, RowFrame, cell_name, create_frame
 from dynamic_tables.on_spark.physical_types import ENCODED, spark_type, type_of_spark
 from dynamic_tables.values.errors import UserError
@@ -21,36 +21,38 @@ from pruning.errors import InputError
 VOLATILE = re.compile(r"\b(current_timestamp|current_date|localtimestamp|now|current_user)\b", re.IGNORECASE)
 
 
-def query_fields(spark: SparkSession, text: str, tables: Mapping[str, Sequence[Field]]) -> tuple[Field, ...]:
+def query_fields(spark: SparkSession, query: Opaque) -> tuple[Field, ...]:
     """Return the columns that a query of Spark gives.
 
     Args:
-        spark: The session, in which temporary views get the names of the tables.
-        text: The query.
-        tables: The columns of the tables that it reads, by their names there.
+        spark: The session, in which temporary views get the names of what the query reads.
+        query: The query.
 
     Raises:
         InputError: Spark refuses the query, it is not repeatable, or a column has a type without counterpart.
     """
-    for name, fields in tables.items():
-        schema = StructType([StructField(field.name, spark_type(field.type)) for field in readable(fields)])
-        register(create_frame(spark, [], schema), name)
-    data = run(spark, text)
+    for name, child in zip(query.tables, query.children, strict=True):
+        fields = [StructField(field.name, spark_type(field.type)) for field in readable(child.fields)]
+        create_frame(spark, [], StructType(fields)).createOrReplaceTempView(name)
+    data = run(spark, text_at(query, 0))
     plan = data._jdf.queryExecution().analyzed()
     if not plan.deterministic() or VOLATILE.search(plan.toString()):
         raise InputError("the query is not repeatable: its result changes without a change of any table")
     return tuple(field_of(field) for field in data.schema.fields)
 
 
-def register(data: DataFrame, name: str) -> None:
-    """Make a DataFrame a table of its session.
-
-    Raises:
-        InputError: The name has a schema, which temporary views have not.
-    """
-    if "." in name:
-        raise InputError(f"{name}: a query that Spark computes names tables without their schema")
-    data.createOrReplaceTempView(name)
+def text_at(query: Opaque, at_us: int) -> str:
+    """Return the text of a query whose calls for the time give this time, microseconds since 1970."""
+    text, time = query.text, f"timestamp_micros({at_us})"
+    values = {
+        TimeKind.TIMESTAMP: time,
+        TimeKind.LOCAL: f"CAST({time} AS TIMESTAMP_NTZ)",
+        TimeKind.DATE: f"CAST({time} AS DATE)",
+        TimeKind.SECONDS: f"{at_us // 1_000_000}L",
+    }
+    for call in reversed(query.times):
+        text = f"{text[: call.start]}{values[call.kind]}{text[call.end :]}"
+    return text
 
 
 def readable(fields: Sequence[Field]) -> list[Field]:
@@ -83,22 +85,27 @@ def field_of(field: StructField) -> Field:
     return Field(field.name, type_)
 
 
-def compute(spark: SparkSession, query: Opaque, sources: Mapping[str, RowFrame]) -> RowFrame:
+def compute(spark: SparkSession, query: Opaque, children: Sequence[RowFrame]) -> RowFrame:
     """Return the rows of a query, each with a hash of its cells and a number among equal ones as its id.
+
+    Args:
+        spark: The session.
+        query: The query, with the time if it asks for it.
+        children: The rows of what it reads, in its order.
 
     Raises:
         UserError: Spark refuses the query, or it gives other columns than it did.
     """
-    for name, scan in zip(query.tables, query.scans, strict=True):
-        frame = sources[scan.source]
+    for name, child, frame in zip(query.tables, query.children, children, strict=True):
         columns = [
             frame.cells[place].alias(field.name)
-            for place, field in enumerate(scan.fields)
+            for place, field in enumerate(child.fields)
             if field.type.kind not in ENCODED
         ]
-        register(frame.data.select(*columns), name)
+        frame.data.select(*columns).createOrReplaceTempView(name)
+    assert query.at_us is not None or not query.times, "the time is that of the refresh"
     try:
-        data = run(spark, query.text)
+        data = run(spark, text_at(query, query.at_us or 0))
         fields = tuple(map(field_of, data.schema.fields))
     except InputError as error:
         raise UserError(str(error)) from None

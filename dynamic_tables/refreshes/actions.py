@@ -28,6 +28,7 @@ class Cause(enum.Enum):
     CHANGED = "a source changed"
     EVOLVED = "what it is computed from, or how, is another"
     PURGED = "changes since the last refresh are not retained"
+    TIME = "its query asks for the time"
     CHEAPER = "so much changed that the whole result costs less"
 
 

@@ -178,7 +178,7 @@ class Engine:
         except Purged:
             return _full_action(entity), Cause.PURGED, 0
         if not changed:
-            return NOTHING
+            return (RefreshAction.FULL, Cause.TIME, 0) if dependencies.query.reads_time else NOTHING
         if entity.mode is Mode.FULL:
             return RefreshAction.FULL, Cause.MODE, changed_count
         return RefreshAction.INCREMENTAL, Cause.CHANGED, changed_count
@@ -240,7 +240,8 @@ class Engine:
             source: self._tables[source].rows(consumed.number, layouts[source])
             for source, consumed in plan.versions.items()
         }
-        return self._tables[plan.table].stage_whole(self._backend.full(plan.dependencies.query, sources))
+        query = plan.dependencies.query.at(plan.data_us)
+        return self._tables[plan.table].stage_whole(self._backend.full(query, sources))
 
     def _incremental(self, plan: RefreshPlan) -> StagedChanges:
         """Return the changes of the query's result, staged."""

@@ -8,12 +8,13 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
 
-from dynamic_tables.maintenance.algebra import Opaque, Scan
+from dynamic_tables.maintenance.algebra import Opaque
 from dynamic_tables.maintenance.narrowing import narrow_relation
 from dynamic_tables.maintenance.obstacles import obstacle
 from dynamic_tables.maintenance.queries import Query
+from dynamic_tables.sql.engine_text import time_calls, with_view_names
 from dynamic_tables.sql.names import tables_read
-from dynamic_tables.sql.relations import BoundTable, BoundView, Lookup, Names, bind_query
+from dynamic_tables.sql.relations import BoundTable, BoundView, Lookup, Names, bind_query, named_relation
 from dynamic_tables.values.types import Field
 from pruning.errors import InputError
 
@@ -94,16 +95,13 @@ def bind_engine_definition(definition: EngineDefinition, lookup: Lookup) -> Quer
     """Return the query that a definition means now.
 
     Raises:
-        InputError: A name does not exist, or is that of a view.
+        InputError: A name does not exist.
     """
-    scans = []
-    for name in definition.reads:
-        table = lookup(name)
-        if not isinstance(table, BoundTable):
-            problem = "does not exist" if table is None else "is a view, which a query of Spark cannot read"
-            raise InputError(f"{name} {problem}")
-        scans.append(Scan(table.identity, table.fields, table.positions))
-    opaque = Opaque(definition.text, definition.reads, tuple(scans), definition.fields)
+    names = Names(lookup, {})
+    children = tuple(narrow_relation(named_relation(name, names)) for name in definition.reads)
+    text, views = with_view_names(definition.text, parse_statement(definition.text))
+    tables = tuple(views.get(name, name) for name in definition.reads)
+    opaque = Opaque(text, tables, children, definition.fields, time_calls(text))
     return Query(opaque, definition.obstacle)
 
 

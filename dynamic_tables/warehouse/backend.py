@@ -59,9 +59,10 @@ class WarehouseBackend:
     def engine_rows(self, query: Opaque, sources: Mapping[TableId, VersionRows]) -> ComputedRows:
         """Return the rows of a query in Spark's own SQL; tables are temporary views of one session."""
         with self.views:
-            spark = self.spark()
-            frames = {identity: source.frame(spark) for identity, source in sources.items()}
-            return ComputedRows(query.fields, engine_queries.compute(spark, query, frames))
+            backend = self.on_spark()
+            frames = {identity: source.frame(backend.spark) for identity, source in sources.items()}
+            children = [backend.full(Query(child), frames) for child in query.children]
+            return ComputedRows(query.fields, engine_queries.compute(backend.spark, query, children))
 
     def changes(
         self, query: Query, sources: Mapping[TableId, ParquetInterval], held: VersionRows | None = None

@@ -6,9 +6,9 @@ from typing import Any
 
 from dynamic_tables.catalog import ddl
 from dynamic_tables.catalog.entities import SYSTEM, schema_of
+from dynamic_tables.maintenance.algebra import Opaque
 from dynamic_tables.on_spark.engine_queries import query_fields
 from dynamic_tables.sql.definitions import (
-    BoundTable,
     EngineDefinition,
     SqlDefinition,
     bind_definition,
@@ -47,12 +47,11 @@ def engine_definition(
     Raises:
         InputError: Spark refuses the query, or it is not repeatable.
     """
-    lookup = lookup_in(account, home)
-    bind_engine_definition(EngineDefinition(definition.text, definition.reads, (), ""), lookup)
-    tables = {name: lookup(name) for name in definition.reads}
-    columns = {name: table.fields for name, table in tables.items() if isinstance(table, BoundTable)}
+    unbound = EngineDefinition(definition.text, definition.reads, (), "")
+    query = bind_engine_definition(unbound, lookup_in(account, home)).relation
+    assert isinstance(query, Opaque), "an engine computes it"
     with account.backend.views:
-        fields = query_fields(account.spark(), definition.text, columns)
+        fields = query_fields(account.spark(), query)
     return EngineDefinition(definition.text, definition.reads, fields, str(refused))
 
 

@@ -224,7 +224,9 @@ def explain(account: WarehouseAccount, entity: Entity) -> Explanation:
             if count:
                 changed[names[source]] = count
         action, cause = "INCREMENTAL", Cause.CHANGED
-        if not changed:
+        if not changed and query.reads_time:
+            action, cause = "FULL", Cause.TIME
+        elif not changed:
             action, cause = "NO_DATA", Cause.UNCHANGED
         elif entity.mode is Mode.FULL:
             action, cause = "FULL", Cause.MODE

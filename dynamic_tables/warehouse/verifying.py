@@ -47,7 +47,7 @@ def verify(account: WarehouseAccount, entity: Entity) -> Verdict:
     except Purged as error:
         return Verdict(entity.name, False, detail=f"a source's {error}")
     rows_max = account.backend.limits.full_rows
-    computed = account.backend.full(dependencies.query, sources).rows
+    computed = account.backend.full(dependencies.query.at(frontier.data_us), sources).rows
     held = table.rows(head.number)
     if isinstance(computed, RowFrame) or held.written_count > rows_max:
         return verdict_of_frames(account, entity.name, computed, held)
