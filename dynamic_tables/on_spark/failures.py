@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
 from dynamic_tables.values.errors import CastFailed, DivisionByZero, Overflow, UserError
 
@@ -36,6 +37,15 @@ def user_errors() -> Iterator[None]:
         if failure is None:
             raise
         raise failure from error
+
+
+def has_ended(spark: SparkSession) -> bool:
+    """Tell whether the process of a session has ended, or its context was stopped: it computes no more."""
+    context = spark.sparkContext._jsc
+    try:
+        return context is None or bool(context.sc().isStopped())
+    except (Py4JError, OSError):
+        return True
 
 
 def user_error(text: str) -> UserError | None:

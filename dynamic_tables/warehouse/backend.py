@@ -10,6 +10,7 @@ from dynamic_tables.bags.bag_backend import BagBackend
 from dynamic_tables.maintenance.algebra import Opaque
 from dynamic_tables.maintenance.queries import Query
 from dynamic_tables.on_spark import engine_queries
+from dynamic_tables.on_spark.failures import has_ended
 from dynamic_tables.on_spark.few_changes import FewRowsInterval, TooManyRows
 from dynamic_tables.on_spark.spark_backend import SparkBackend
 from dynamic_tables.storage.frontiers import TableId
@@ -38,6 +39,10 @@ class WarehouseBackend:
         if self.spark_backend is None:
             self.spark_backend = SparkBackend(self.spark())
         return self.spark_backend
+
+    def has_lost_spark(self) -> bool:
+        """Tell whether Spark has computed something for this process, and will no more."""
+        return self.spark_backend is not None and has_ended(self.spark_backend.spark)
 
     def full(self, query: Query, sources: Mapping[TableId, VersionRows]) -> ComputedRows:
         """Return the query's result.

@@ -95,6 +95,9 @@ class Driver:
         """Wait for the lease, and drive the warehouse until it is stopped or `finished` says so.
 
         A driver that lost its lease, because it did not answer for a while, waits for it again.
+
+        Raises:
+            InputError: Spark has ended: another process can take over at once.
         """
         while self.wait_for_lease(finished):
             try:
@@ -112,6 +115,7 @@ class Driver:
 
         Raises:
             LeaseLost: Another driver took over.
+            InputError: Spark has ended.
         """
         self.log_driver("began")
         try:
@@ -301,6 +305,8 @@ class Driver:
         except (RefreshFailed, VersionExists, OSError, sqlite3.Error) as error:
             failure = error if isinstance(error, RefreshFailed) else RefreshFailed(Fault.SYSTEM, str(error))
             event = self.report_failure(order, failure)
+            if failure.fault is Fault.SYSTEM and self.account.backend.has_lost_spark():
+                raise InputError("Spark has ended: start the driver in a new process") from failure
         self.handle([event])
         self.learn(order.table)
         if isinstance(event, scheduling.Finished):
