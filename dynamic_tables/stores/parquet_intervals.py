@@ -84,7 +84,8 @@ class VersionRows:
                 rows = wanted_rows(rows, wanted, self.manifest.columns)
             check_count(len(pairs) + len(rows), rows_max)
             row_ids, versions, *cells = (rows[name].to_pylist() for name in columns)
-            for row_id, version, row in zip(row_ids, versions, zip(*cells, strict=True), strict=True):
+            tuples = zip(*cells, strict=True) if cells else [()] * len(row_ids)
+            for row_id, version, row in zip(row_ids, versions, tuples, strict=True):
                 if self.deletions.get(row_id, -1) <= version:
                     pairs.append((row_id, convert(row)))
         return pairs

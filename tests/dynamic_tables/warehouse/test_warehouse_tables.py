@@ -285,3 +285,15 @@ def test_updates_to_the_same_value_change_nothing_and_others_are_kept(tmp_path: 
     assert world.sql("UPDATE f SET x = x").message == "0 rows inserted, 0 deleted"
     assert world.sql("UPDATE f SET x = -x WHERE x = 0").message == "1 rows inserted, 1 deleted"
     assert "-0.0" in repr(world.rows("f"))
+
+
+def test_a_join_reads_the_rows_of_a_table_without_its_columns(tmp_path: Path) -> None:
+    """Rows of no cells were lost when they were read from files, and the refresh never succeeded."""
+    world = world_of(tmp_path, *BASES, "INSERT INTO a VALUES (1, 1)", "INSERT INTO b VALUES (1, 1), (2, 2)")
+    query = "SELECT a.k, b.mark FROM a LEFT JOIN (SELECT 1 AS mark FROM b) AS b ON a.k <= b.mark"
+    world.sql(f"CREATE DYNAMIC TABLE d TARGET_LAG = '1 minute' AS {query}")
+    world.sql("INSERT INTO a VALUES (0, 1)")
+    world.drive(50)
+    assert not world.events(EventKind.FAILED)
+    assert world.rows("d") == [(0, 1), (0, 1), (1, 1), (1, 1)]
+    assert not world.wrong_tables()
