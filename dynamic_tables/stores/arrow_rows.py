@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from dynamic_tables.bags.intervals import WantedKeys
 from dynamic_tables.bags.operators import Pairs
 from dynamic_tables.on_spark.physical_types import ENCODED, row_from_spark, row_to_spark
-from dynamic_tables.stores.manifests import StoredField
+from dynamic_tables.stores.manifests import Layout, StoredField
 from dynamic_tables.values.expressions import Column
 from dynamic_tables.values.types import DIGITS_MAX, Field, Kind, Type
 from pruning.errors import InputError
@@ -81,6 +81,22 @@ def table_of(rows: Pairs, columns: Sequence[StoredField], version: int) -> pa.Ta
         except (OverflowError, pa.ArrowInvalid):
             name = column.field.name
             raise InputError(f"a number does not fit column {name}, which has 64 bits: use DECIMAL") from None
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def in_layout(rows: pa.Table, there: Layout, wanted: Layout) -> pa.Table:
+    """Return stored rows with other columns: NULL where they have none.
+
+    Args:
+        rows: The rows of a file.
+        there: The columns of the version that the file is of; the file may lack some, and have dropped ones.
+        wanted: The columns to return.
+    """
+    schema = arrow_schema(list(wanted.values()))
+    arrays: list[Any] = [rows[ROW_ID], rows[VERSION]]
+    for (number, column), type_ in zip(wanted.items(), schema.types[2:], strict=True):
+        has_it = number in there and column.field.name in rows.column_names
+        arrays.append(rows[column.field.name] if has_it else pa.nulls(len(rows), type_))
     return pa.Table.from_arrays(arrays, schema=schema)
 
 

@@ -166,7 +166,7 @@ class DeltaLog(VersionLog):
         if self.newest_number() != parent.number:
             raise VersionExists(f"version {manifest.number} exists")
         metadata = None
-        if manifest.columns != parent.columns:
+        if manifest.columns != self.read(parent.number).columns:
             metadata = with_schema(self.description(), manifest)
         self.write(commit, manifest, parent, metadata)
         self.manifests[manifest.number] = manifest
@@ -198,7 +198,7 @@ class DeltaLog(VersionLog):
             manifest.changed_count != parent.changed_count or manifest.overwritten
         )
         delta_commit = DeltaCommit(
-            operation="WRITE" if changes else "OPTIMIZE" if parent else "CREATE TABLE",
+            operation=operation_of(parent, metadata, changes_rows=changes),
             change=RowChange.INSERT | RowChange.DELETE | RowChange.UPDATE if changes else RowChange.NONE,
             read_version=commit - 1,
             properties={
@@ -253,6 +253,13 @@ class DeltaLog(VersionLog):
             os.unlink(self.path(commit))
             self.numbers_by_commit.pop(commit, None)
         self.manifests = {number: kept for number, kept in self.manifests.items() if number >= first}
+
+
+def operation_of(parent: Manifest | None, metadata: DeltaMetadata | None, *, changes_rows: bool) -> str:
+    """Return the name of an operation in the history of a table."""
+    if parent is None:
+        return "CREATE TABLE"
+    return "WRITE" if changes_rows else "OPTIMIZE" if metadata is None else "CHANGE COLUMNS"
 
 
 def removed(file: DataFile, at_ms: int, changes_rows: bool) -> RemovedFile:

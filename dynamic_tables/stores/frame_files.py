@@ -14,7 +14,7 @@ from dynamic_tables.on_spark.frames import RowFrame, cell
 from dynamic_tables.on_spark.physical_types import spark_type
 from dynamic_tables.stores.arrow_rows import LONG, ROW_ID, VERSION
 from dynamic_tables.stores.manifests import DataFile, StoredField
-from dynamic_tables.stores.parquet_table import TEMPORARY, ParquetTable
+from dynamic_tables.stores.table_files import TEMPORARY, TableFiles
 
 # As small as the row groups that `ParquetTable` writes, by and large.
 BYTES_OF_GROUP = 1_000_000
@@ -26,7 +26,7 @@ def stored_type(column: StoredField) -> DataType:
 
 
 def write_frame(
-    table: ParquetTable, frame: RowFrame, columns: Sequence[StoredField], version: int
+    table: TableFiles, frame: RowFrame, columns: Sequence[StoredField], version: int
 ) -> tuple[DataFile, ...]:
     """Write the rows of a frame to files, on disk before this returns.
 

@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from dynamic_tables.storage.versions import NoVersion
-from dynamic_tables.stores.arrow_rows import HIDDEN, arrow_schema
+from dynamic_tables.stores.arrow_rows import arrow_schema
 from dynamic_tables.stores.manifests import DataFile, Manifest, from_json, to_json
 from dynamic_tables.stores.version_logs import DATA, VersionExists, VersionLog
 from pruning.errors import InputError
@@ -125,7 +125,7 @@ class IcebergLog(VersionLog):
         old, new = set(parent.data), set(manifest.data)
         added = [f"file://{self.directory}/{DATA}/{file.name}" for file in manifest.data if file not in old]
         transaction = table.transaction()
-        if manifest.columns != parent.columns:
+        if manifest.columns != self.read(parent.number).columns:
             replace_columns(transaction, table, arrow_schema(manifest.columns))
         with transaction.update_snapshot(snapshot_properties=summary_of(manifest)).overwrite() as update:
             if table.current_snapshot() is not None:
@@ -200,18 +200,20 @@ def live_files(table: Any, snapshot_id: int) -> dict[str, Any]:
 
 
 def replace_columns(transaction: Any, table: Any, schema: pa.Schema) -> None:
-    """Give a table other columns."""
+    """Give a table other columns; those of the same name and type stay what they are."""
     from pyiceberg.io.pyarrow import pyarrow_to_schema
     from pyiceberg.table.name_mapping import MappedField, NameMapping
 
     places = [MappedField(field_id=place, names=[name]) for place, name in enumerate(schema.names, 1)]
+    old = {field.name: field.field_type for field in table.schema().fields}
+    new = {field.name: field.field_type for field in pyarrow_to_schema(schema, NameMapping(places)).fields}
     with transaction.update_schema(allow_incompatible_changes=True) as update:
-        for field in table.schema().fields:
-            if field.name not in HIDDEN:
-                update.delete_column((field.name,))
-        for field in pyarrow_to_schema(schema, NameMapping(places)).fields:
-            if field.name not in HIDDEN:
-                update.add_column((field.name,), field.field_type)
+        for name, type_ in old.items():
+            if new.get(name) != type_:
+                update.delete_column((name,))
+        for name, type_ in new.items():
+            if old.get(name) != type_:
+                update.add_column((name,), type_)
     mapping = name_mapping(transaction.table_metadata.schema(), table.properties.get(NAME_MAPPING))
     transaction.set_properties({NAME_MAPPING: mapping})
 

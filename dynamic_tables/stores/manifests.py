@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, TypeAlias
 
 from dynamic_tables.storage.clock import Timestamp
 from dynamic_tables.values.types import Field, Kind, Type
@@ -38,6 +38,10 @@ class StoredField:
     stored: str
 
 
+# Columns by their numbers among all that a table ever had, in the order of its rows.
+Layout: TypeAlias = Mapping[int, StoredField]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
     """One version of a table.
@@ -54,6 +58,8 @@ class Manifest:
         changed_count: The number of changed rows in all versions up to this one.
         frontier: The frontier of a dynamic table, as JSON; None of other tables and before the first refresh.
         source: The version of another program's table that a table follows, as JSON; None of other tables.
+        positions: The numbers of the columns among all that the table ever had; None: no column was dropped.
+        dropped: Names of dropped columns, which some files still have.
     """
 
     number: int
@@ -67,6 +73,24 @@ class Manifest:
     changed_count: int = 0
     frontier: Mapping[str, Any] | None = None
     source: Mapping[str, Any] | None = None
+    positions: tuple[int, ...] | None = None
+    dropped: tuple[str, ...] = ()
+
+    @property
+    def layout(self) -> Layout:
+        """The columns by their numbers."""
+        positions = range(len(self.columns)) if self.positions is None else self.positions
+        return dict(zip(positions, self.columns, strict=True))
+
+    def with_layout(self, layout: Layout) -> "Manifest":
+        """Return the version with other columns, as its successor will have them."""
+        gone = [column.field.name for number, column in self.layout.items() if number not in layout]
+        return replace(
+            self,
+            columns=tuple(layout.values()),
+            positions=tuple(layout),
+            dropped=tuple(dict.fromkeys((*self.dropped, *gone))),
+        )
 
     @property
     def files(self) -> tuple[DataFile, ...]:
@@ -112,4 +136,7 @@ def from_json(text: str, name: str) -> Manifest:
     committed = Timestamp(*values.pop("committed"))
     for part in ("data", "deletions", "inserted", "deleted"):
         values[part] = tuple(DataFile(**file) for file in values[part])
+    positions = values.pop("positions", None)
+    values["positions"] = None if positions is None else tuple(positions)
+    values["dropped"] = tuple(values.get("dropped", ()))
     return Manifest(columns=columns, committed=committed, **values)

@@ -20,34 +20,44 @@ from dynamic_tables.on_spark.frames import RowFrame, cell_name, create_frame, un
 from dynamic_tables.on_spark.key_conditions import key_condition
 from dynamic_tables.on_spark.physical_types import row_from_spark
 from dynamic_tables.storage.netting import difference
-from dynamic_tables.stores.arrow_rows import LONG, ROW_ID, VERSION, types_of, wanted_rows
+from dynamic_tables.stores.arrow_rows import LONG, ROW_ID, VERSION, in_layout, types_of, wanted_rows
 from dynamic_tables.stores.frame_files import stored_type
-from dynamic_tables.stores.manifests import DataFile, Manifest
+from dynamic_tables.stores.manifests import DataFile, Layout, Manifest
 from dynamic_tables.stores.parquet_table import ParquetTable
 from dynamic_tables.values.changes import Contents, Delta, Row, RowId
 from dynamic_tables.values.types import Type
-from pruning.verdicts.classification import classify_blocks
 
 # The most rows of row groups that are searched in Python for wanted ones.
 SEARCHED_MAX = 5_000_000
+# The name, in conditions on files, of columns that files do not have.
+NOWHERE = "_nowhere"
 
 
 class VersionRows:
-    """The rows of one version of a table."""
+    """The rows of one version of a table.
 
-    def __init__(self, table: ParquetTable, manifest: Manifest) -> None:
+    Args:
+        table: The table.
+        manifest: The version.
+        layout: The columns of the rows, NULL where the version has none; None: those of the version.
+    """
+
+    def __init__(self, table: ParquetTable, manifest: Manifest, layout: Layout | None = None) -> None:
         self.table = table
         self.manifest = manifest
+        self.layout = manifest.layout if layout is None else layout
+        self.columns = list(self.layout.values())
+        # The position of each column that the version has, by its name.
+        self.stored = {
+            column.field.name: place
+            for place, (number, column) in enumerate(self.layout.items())
+            if number in manifest.layout
+        }
 
     @property
     def types(self) -> list[Type]:
         """The types of the columns."""
-        return types_of(self.manifest.columns)
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns."""
-        return [column.field.name for column in self.manifest.columns]
+        return types_of(self.columns)
 
     @cached_property
     def deletions(self) -> dict[RowId, int]:
@@ -73,15 +83,18 @@ class VersionRows:
         Raises:
             TooManyRows: There are more than `rows_max`, or too many to be searched.
         """
-        columns = [ROW_ID, VERSION, *(self.names[place] for place in places)]
+        numbers = list(self.layout)
+        layout = {numbers[place]: self.columns[place] for place in places}
+        columns = [ROW_ID, VERSION, *(self.columns[place].field.name for place in places)]
         if wanted is None:
             check_count(self.written_count, rows_max)
         convert = row_from_spark([self.types[place] for place in places])
         pairs: list[Pair] = []
         for path, groups in self.groups_with(wanted):
-            rows = pq.ParquetFile(path).read_row_groups(groups, columns=columns)
+            read = pq.ParquetFile(path).read_row_groups(groups, columns=columns)
+            rows = in_layout(read, self.manifest.layout, layout)
             if wanted is not None:
-                rows = wanted_rows(rows, wanted, self.manifest.columns)
+                rows = wanted_rows(rows, wanted, self.columns)
             check_count(len(pairs) + len(rows), rows_max)
             row_ids, versions, *cells = (rows[name].to_pylist() for name in columns)
             tuples = zip(*cells, strict=True) if cells else [()] * len(row_ids)
@@ -107,17 +120,18 @@ class VersionRows:
         """
         if not self.manifest.data:
             return []
-        blocks = self.table.blocks(self.manifest.data)
         condition = None
         if wanted is not None:
-            longs = [place for place, column in enumerate(self.manifest.columns) if column.stored == LONG]
-            condition = key_condition(wanted, self.names, longs, ROW_ID)
-        if condition is not None:
-            verdicts = classify_blocks(condition, blocks)
-            blocks = blocks.filter(pc.not_equal(verdicts, 0))
-        check_count(pc.sum(blocks["row_count"]).as_py() or 0, SEARCHED_MAX)
+            # A file may have a dropped column of the same name as one that its version has not.
+            names = [NOWHERE] * len(self.columns)
+            for name, place in self.stored.items():
+                names[place] = name
+            longs = [place for place, column in enumerate(self.columns) if column.stored == LONG]
+            condition = key_condition(wanted, names, longs, ROW_ID)
+        possible = self.table.groups(self.manifest.data, condition)
+        check_count(pc.sum(possible["row_count"]).as_py() or 0, SEARCHED_MAX)
         groups: dict[str, list[int]] = {}
-        for path, group in zip(blocks["file"].to_pylist(), blocks["row_group"].to_pylist(), strict=True):
+        for path, group in zip(possible["file"].to_pylist(), possible["row_group"].to_pylist(), strict=True):
             groups.setdefault(path, []).append(group)
         return list(groups.items())
 
@@ -134,7 +148,7 @@ class VersionRows:
         """Return the rows of files as they are stored."""
         schema = StructType(
             [StructField(ROW_ID, StringType()), StructField(VERSION, LongType())]
-            + [StructField(column.field.name, stored_type(column)) for column in self.manifest.columns]
+            + [StructField(name, stored_type(self.columns[place])) for name, place in self.stored.items()]
         )
         if not files:
             return create_frame(spark, [], schema)
@@ -142,7 +156,11 @@ class VersionRows:
 
     def as_frame(self, data: DataFrame) -> RowFrame:
         """Return stored rows as a frame."""
-        cells = [F.col(f"`{name}`").alias(cell_name(place)) for place, name in enumerate(self.names)]
+        there = {place: F.col(f"`{name}`") for name, place in self.stored.items()}
+        cells = [
+            there.get(place, F.lit(None).cast(stored_type(column))).alias(cell_name(place))
+            for place, column in enumerate(self.columns)
+        ]
         return RowFrame(data.select(F.col(ROW_ID).alias(frames.ROW_ID), *cells), tuple(self.types))
 
 
@@ -153,22 +171,24 @@ class ParquetInterval:
     Attributes:
         spark: Returns the session that reads what is too much for Python.
         old, new: The versions at the ends of the interval.
+        layout: The columns of the rows; None: those of each version.
     """
 
     spark: Callable[[], SparkSession]
     table: ParquetTable
     old: Manifest
     new: Manifest
+    layout: Layout | None = None
 
     @property
     def width(self) -> int:
         """The number of cells of a row."""
-        return len(self.new.columns)
+        return len(self.snapshots[1].columns)
 
     @cached_property
     def snapshots(self) -> tuple[VersionRows, VersionRows]:
         """The rows at the ends of the interval."""
-        return VersionRows(self.table, self.old), VersionRows(self.table, self.new)
+        return VersionRows(self.table, self.old, self.layout), VersionRows(self.table, self.new, self.layout)
 
     @cached_property
     def before(self) -> RowFrame:
@@ -190,7 +210,7 @@ class ParquetInterval:
         """Return the net changes: those that the versions recorded, else the difference of the contents."""
         if not self.was_overwritten:
             check_count(self.new.changed_count - self.old.changed_count, rows_max)
-            changes = self.table.changes(self.old.number, self.new.number)
+            changes = self.table.changes(self.old.number, self.new.number, self.layout)
             assert changes is not None
             return changes
         return difference(*(snapshot.few_contents(rows_max) for snapshot in self.snapshots))

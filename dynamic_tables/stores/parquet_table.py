@@ -8,7 +8,6 @@ write).
 
 import os
 import shutil
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,26 +15,20 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from dynamic_tables.bags.operators import Pairs
 from dynamic_tables.on_spark.key_conditions import KEYS_MAX, membership
 from dynamic_tables.storage.clock import Timestamp
 from dynamic_tables.storage.netting import net
 from dynamic_tables.storage.versions import NoVersion, Purged
-from dynamic_tables.stores.arrow_rows import HIDDEN, ROW_ID, VERSION, table_of, types_of, versioned_rows
-from dynamic_tables.stores.manifests import DataFile, Manifest, StoredField
-from dynamic_tables.stores.version_logs import DATA, ManifestLog, VersionExists, VersionLog, sync_directory
-from dynamic_tables.values.changes import Action, Change, Contents, Delta, RowId
+from dynamic_tables.stores.arrow_rows import HIDDEN, ROW_ID, in_layout
+from dynamic_tables.stores.manifests import DataFile, Layout, Manifest, StoredField
+from dynamic_tables.stores.table_files import TEMPORARY, TableFiles, without_deleted
+from dynamic_tables.stores.version_logs import DATA, ManifestLog, VersionExists, VersionLog
+from dynamic_tables.values.changes import Action, Change, Contents, Delta
 from pruning.errors import InputError
 from pruning.expressions import trees, types
-from pruning.metadata.store.collecting import read_blocks
-from pruning.verdicts.classification import classify_blocks
 
-TEMPORARY = "temporary"
 ROWS_OF_FILE = 1_000_000
-# Row groups are what reading few rows reads: of a hundred scattered keys, a hundred of them.
-ROWS_OF_GROUP = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +57,7 @@ class Staged:
         return sum(file.rows for file in self.inserted), sum(file.rows for file in self.deleted)
 
 
-class ParquetTable:
+class ParquetTable(TableFiles):
     """The versions of one table in a directory.
 
     Attributes:
@@ -78,9 +71,8 @@ class ParquetTable:
         Raises:
             InputError: There is none in this directory.
         """
-        self.directory = directory
+        super().__init__(directory)
         self.log = log(directory)
-        self.blocks_by_file: dict[str, pa.Table] = {}
         if not self.log.exists():
             raise InputError(f"{directory} is no table: it has no versions")
 
@@ -145,26 +137,6 @@ class ParquetTable:
         """
         return [self.version(number) for number in range(old, new + 1)][1:]
 
-    def path(self, file: DataFile) -> Path:
-        """Return the path of a data file."""
-        return self.directory / DATA / file.name
-
-    def blocks(self, files: Sequence[DataFile]) -> pa.Table:
-        """Return the metadata of the row groups of files, which never change.
-
-        Raises:
-            InputError: A file cannot be read.
-        """
-        new = [str(self.path(file)) for file in files if file.name not in self.blocks_by_file]
-        if new:
-            read = read_blocks(new, cache=False)
-            for sentence in read.failures.values():
-                raise InputError(sentence)
-            for path in new:
-                of_file = pc.equal(read.metadata["file"], path)
-                self.blocks_by_file[Path(path).name] = read.metadata.filter(of_file)
-        return pa.concat_tables([self.blocks_by_file[file.name] for file in files])
-
     # Writing
 
     def stage(self, delta: Delta, parent: Manifest) -> Staged:
@@ -188,23 +160,18 @@ class ParquetTable:
     def files_without(self, row_ids: pa.Array, parent: Manifest) -> tuple[DataFile, ...]:
         """Write the files of a version that have some rows anew, without these; return all its files."""
         files: list[DataFile] = []
-        blocks = self.blocks(parent.data)
+        condition = None
         if len(row_ids) <= KEYS_MAX:
             condition = membership(trees.Column(ROW_ID, types.STRING), set(row_ids.to_pylist()))
-            blocks = blocks.filter(pc.not_equal(classify_blocks(condition, blocks), 0))
-        possible = {Path(path).name for path in blocks["file"].to_pylist()}
+        possible = {Path(path).name for path in self.groups(parent.data, condition)["file"].to_pylist()}
         for file in parent.data:
             if file.name in possible and pc.any(pc.is_in(self.row_ids(file), row_ids)).as_py():
-                rows = self.table(file)
+                rows = in_layout(self.table(file), parent.layout, parent.layout)
                 others = rows.filter(pc.invert(pc.is_in(rows[ROW_ID], row_ids)))
                 files += self.write_table(others, parent.number + 1)
             else:
                 files.append(file)
         return tuple(files)
-
-    def row_ids(self, file: DataFile) -> pa.ChunkedArray:
-        """Return the ids of the rows of a file."""
-        return pq.ParquetFile(self.path(file)).read(columns=[ROW_ID])[ROW_ID]
 
     def stage_whole(
         self, contents: Contents, parent: Manifest, columns: Sequence[StoredField] | None = None
@@ -213,31 +180,6 @@ class ParquetTable:
         version, columns = parent.number + 1, tuple(parent.columns if columns is None else columns)
         files = self.write(contents.items(), columns, version)
         return Staged(version, files, overwrites=True, columns=columns)
-
-    def write(self, rows: Pairs, columns: Sequence[StoredField], version: int) -> tuple[DataFile, ...]:
-        """Write rows to a file, on disk before this returns; no rows need no file."""
-        return self.write_table(table_of(rows, columns, version), version)
-
-    def write_table(self, rows: pa.Table, version: int) -> tuple[DataFile, ...]:
-        """Write stored rows to a file."""
-        if not len(rows):
-            return ()
-        file = new_file(version, len(rows))
-        with open(self.path(file), "xb") as sink:
-            pq.write_table(rows, sink, row_group_size=ROWS_OF_GROUP)
-            sink.flush()
-            os.fsync(sink.fileno())
-        sync_directory(self.directory / DATA)
-        return (file,)
-
-    def take_file(self, path: Path, version: int, row_count: int) -> DataFile:
-        """Make a file that another program wrote one of the table's, on disk before this returns."""
-        file = new_file(version, row_count)
-        with open(path, "rb+") as written:
-            os.fsync(written.fileno())
-        os.rename(path, self.path(file))
-        sync_directory(self.directory / DATA)
-        return file
 
     def commit(
         self,
@@ -289,14 +231,17 @@ class ParquetTable:
         parent = self.latest()
         return self.commit_compaction(self.stage_compaction(parent, rows_min), parent, committed)
 
-    def stage_compaction(self, parent: Manifest, rows_min: int = ROWS_OF_FILE) -> tuple[DataFile, ...]:
+    def stage_compaction(
+        self, parent: Manifest, rows_min: int = ROWS_OF_FILE, *, all_files: bool = False
+    ) -> tuple[DataFile, ...]:
         """Write small files of a version and those with deleted rows anew; return all files with its rows."""
         version, deletions = parent.number + 1, self.deletions(parent)
         files: list[DataFile] = []
         waiting: list[pa.Table] = []
         for file in parent.data:
-            rows = without_deleted(self.table(file), deletions)
-            if file.rows == len(rows) >= rows_min:
+            rows = in_layout(self.table(file), parent.layout, parent.layout)
+            rows = without_deleted(rows, deletions)
+            if file.rows == len(rows) >= rows_min and not all_files:
                 files.append(file)
                 continue
             waiting.append(rows)
@@ -320,7 +265,10 @@ class ParquetTable:
             VersionExists: Another writer was faster: nothing was changed.
         """
         unchanged = replace(parent, inserted=(), deleted=(), overwritten=False, deletions=())
-        manifest = replace(unchanged, number=parent.number + 1, committed=committed, data=files)
+        dropped = parent.dropped if set(files) & set(parent.data) else ()
+        manifest = replace(
+            unchanged, number=parent.number + 1, committed=committed, data=files, dropped=dropped
+        )
         if frontier is not None:
             manifest = replace(manifest, frontier=frontier)
         self.log.add(manifest, parent)
@@ -351,42 +299,23 @@ class ParquetTable:
 
     # Small tables, in Python
 
-    def contents(self, number: int) -> Contents:
-        """Return the rows of a version, by id."""
+    def contents(self, number: int, layout: Layout | None = None) -> Contents:
+        """Return the rows of a version, by id, with its columns or other ones."""
         manifest = self.version(number)
         deletions = self.deletions(manifest)
         return {
             row_id: row
             for file in manifest.data
-            for row_id, version, row in self.rows(file, manifest)
+            for row_id, version, row in self.rows(file, manifest, layout)
             if deletions.get(row_id, -1) <= version
         }
 
-    def deletions(self, manifest: Manifest) -> dict[RowId, int]:
-        """Return the last version in which each id was deleted."""
-        deleted: dict[RowId, int] = {}
-        for file in manifest.deletions:
-            for row_id, version, _ in self.rows(file, manifest):
-                deleted[row_id] = max(version, deleted.get(row_id, -1))
-        return deleted
-
-    def rows(self, file: DataFile, manifest: Manifest) -> list[tuple[RowId, int, Any]]:
-        """Return the rows of a file, each with its id and version."""
-        return versioned_rows(self.table(file), types_of(manifest.columns))
-
-    def table(self, file: DataFile) -> pa.Table:
-        """Return a file as an Arrow table.
-
-        Raises:
-            InputError: The file is gone.
-        """
-        try:
-            return pq.ParquetFile(self.path(file)).read()
-        except FileNotFoundError:
-            raise InputError(f"{self.path(file)} is gone: restore it, or reinitialize the table") from None
-
-    def changes(self, old: int, new: int) -> Delta | None:
+    def changes(self, old: int, new: int, layout: Layout | None = None) -> Delta | None:
         """Return the net changes between two versions; None if a version in between was overwritten.
+
+        Args:
+            old, new: The numbers of the versions.
+            layout: The columns of the rows; None: those of the new version.
 
         Raises:
             Purged: A version is not retained.
@@ -394,27 +323,15 @@ class ParquetTable:
         between = self.versions_between(old, new)
         if any(manifest.overwritten for manifest in between):
             return None
-        return net([self.changes_of(manifest) for manifest in between])
+        layout = self.version(new).layout if layout is None else layout
+        return net([self.changes_of(manifest, layout) for manifest in between])
 
-    def changes_of(self, manifest: Manifest) -> Delta:
-        """Return the changes of one version that was not overwritten."""
+    def changes_of(self, manifest: Manifest, layout: Layout) -> Delta:
+        """Return the changes of one version that was not overwritten, in a layout."""
         kinds = ((Action.DELETE, manifest.deleted), (Action.INSERT, manifest.inserted))
         return tuple(
             Change(action, row_id, row)
             for action, files in kinds
             for file in files
-            for row_id, _, row in self.rows(file, manifest)
+            for row_id, _, row in self.rows(file, manifest, layout)
         )
-
-
-def new_file(version: int, row_count: int) -> DataFile:
-    """Return a file with a name of its own."""
-    return DataFile(f"{version:020}-{uuid.uuid4().hex}.parquet", row_count)
-
-
-def without_deleted(rows: pa.Table, deletions: Mapping[RowId, int]) -> pa.Table:
-    """Return the rows that are not deleted."""
-    if not deletions:
-        return rows
-    pairs = zip(rows[ROW_ID].to_pylist(), rows[VERSION].to_pylist(), strict=True)
-    return rows.filter(pa.array([deletions.get(row_id, -1) <= version for row_id, version in pairs]))

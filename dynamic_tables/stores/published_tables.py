@@ -17,7 +17,8 @@ from dynamic_tables.storage.versions import Purged
 from dynamic_tables.stores.arrow_rows import ROW_ID, VERSION, arrow_schema, table_of
 from dynamic_tables.stores.iceberg_log import catalog_of, replace_columns
 from dynamic_tables.stores.manifests import Manifest
-from dynamic_tables.stores.parquet_table import ParquetTable, without_deleted
+from dynamic_tables.stores.parquet_table import ParquetTable
+from dynamic_tables.stores.table_files import without_deleted
 from dynamic_tables.values.changes import Action, Delta
 from pruning.errors import InputError, MissingPackage
 

@@ -21,6 +21,8 @@ from dynamic_tables.storage.clock import Timestamp
 from dynamic_tables.storage.frontiers import TableId
 from dynamic_tables.stores.arrow_rows import stored_field
 from dynamic_tables.stores.formats import log_of
+from dynamic_tables.stores.manifests import Manifest
+from dynamic_tables.stores.parquet_table import Staged
 from dynamic_tables.stores.published_tables import open_copy, publish
 from dynamic_tables.warehouse import statements_json
 from dynamic_tables.warehouse.attached_tables import follow
@@ -33,10 +35,8 @@ from dynamic_tables.warehouse.timestamps import Timestamps
 from pruning.errors import InputError
 
 TABLES = "tables"
-# Statements after which stored rows would have other columns, or two tables the same files.
+# Statements after which two tables would have the same files.
 UNSUPPORTED: Mapping[type[Statement], str] = {
-    ddl.AddColumn: "ADD COLUMN",
-    ddl.DropColumn: "DROP COLUMN",
     ddl.Clone: "CLONE",
     ddl.CloneSchema: "CLONE of a schema",
 }
@@ -100,6 +100,16 @@ class WarehouseAccount(AbstractAccount):
             spark=self.spark,
             limits=self.backend.limits,
         )
+
+    def apply(self, statement: Statement, *, role: Role, committed: Timestamp) -> GraphChanged:
+        """Apply a statement; stores of base tables learn of other columns."""
+        event = super().apply(statement, role=role, committed=committed)
+        if isinstance(statement, ddl.AddColumn | ddl.DropColumn):
+            entity = self.catalog.state.get(statement.name)
+            self.tables[entity.identity].learn_layout(
+                {column.position: stored_field(column.field, short=True) for column in entity.columns}
+            )
+        return event
 
     def clone_table(
         self, entity: Entity, original: WarehouseTable, clones: Mapping[TableId, TableId]
@@ -214,6 +224,15 @@ class WarehouseAccount(AbstractAccount):
         with self.database.transaction() as clock:
             now_us = self.now_us()
             return self.engine.commit(staged, clock=clock, wall_us=now_us, now_us=now_us)
+
+    def commit_rows(self, identity: TableId, staged: Staged, parent: Manifest) -> bool:
+        """Commit changes of a base table; return False if its rows or columns are others by now."""
+        table = self.tables[identity]
+        with self.database.transaction():
+            self.catch_up()
+            if list(table.head().layout) != list(parent.layout):
+                return False
+            return table.commit_rows(staged, parent, self.now_us)
 
     def publish(self, identity: TableId) -> None:
         """Bring the copies of a table to its newest version; a failure is made good by the next refresh."""

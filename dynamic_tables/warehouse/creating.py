@@ -23,6 +23,7 @@ from dynamic_tables.warehouse.attached_tables import follow
 from dynamic_tables.warehouse.naming import SCHEMA, check_names, lookup_in, qualify
 from dynamic_tables.warehouse.requests import wait_for_refresh
 from dynamic_tables.warehouse.writing import run_write
+from pruning.errors import InputError
 
 # The [D] warehouse of dynamic tables that name none.
 WAREHOUSE = "main"
@@ -75,6 +76,8 @@ def execute(account: WarehouseAccount, statement: ddl.Statement | NoChange | Cre
         check_names([column.name for column in statement.columns])
     if isinstance(statement, ddl.CreateDynamicTable):
         check_names(columns_of(account, statement))
+    if isinstance(statement, ddl.AddColumn | ddl.DropColumn):
+        check_columns(account, statement)
     account.run(statement, SYSTEM)
     if not isinstance(statement, ddl.CreateDynamicTable):
         return "done"
@@ -82,6 +85,15 @@ def execute(account: WarehouseAccount, statement: ddl.Statement | NoChange | Cre
     if statement.initialize is ddl.Initialize.ON_CREATE:
         wait_for_refresh(account, account.catalog.state.get(statement.name).identity, -1)
     return f"{statement.name} is refreshed {way}"
+
+
+def check_columns(account: WarehouseAccount, statement: ddl.AddColumn | ddl.DropColumn) -> None:
+    """Raise InputError if a table cannot have other columns, or a column the name."""
+    entity = account.catalog.state.get(statement.name)
+    if entity.location:
+        raise InputError(f"{entity.name} has the columns of {entity.location}: attach that anew")
+    if isinstance(statement, ddl.AddColumn):
+        check_names([statement.column.name, *(column.field.name for column in entity.columns)])
 
 
 def create_with_rows(account: WarehouseAccount, statement: CreateTableAs) -> str:
@@ -97,7 +109,7 @@ def create_with_rows(account: WarehouseAccount, statement: CreateTableAs) -> str
         insert = f"INSERT INTO {exact_name(name)} {statement.query.text}"
         write = read_write(insert, lookup_in(account, schema_of(name)))
         assert write is not None, "it is an INSERT"
-        return run_write(account, write)
+        return run_write(account, write, insert, schema_of(name))
     except BaseException:
         account.run(ddl.Drop(name), SYSTEM)
         raise

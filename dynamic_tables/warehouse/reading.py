@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dynamic_tables.catalog.entities import EntityKind
+from dynamic_tables.refreshes.engine import layout
 from dynamic_tables.sql.selects import read_select
 from dynamic_tables.storage.frontiers import TableId
 from dynamic_tables.storage.versions import NoVersion
@@ -71,14 +72,15 @@ def versions(
 def version(account: WarehouseAccount, identity: TableId, data_us: int | None) -> VersionRows:
     """Return the rows of a table now, or at a data timestamp."""
     table, entity = account.tables[identity], account.catalog.state.entities[identity]
+    positions = layout(entity)
     is_dynamic = entity.kind is EntityKind.DYNAMIC_TABLE
     if data_us is None:
         if is_dynamic and table.frontier is None:
             raise InputError(f"{entity.name} is not initialized yet: refresh it")
-        return table.rows(table.latest.number)
+        return table.rows(table.latest.number, positions)
     try:
         there = table.refreshed_until(data_us) if is_dynamic else table.read_at(data_us)
-        return table.rows(there.number)
+        return table.rows(there.number, positions)
     except NoVersion:
         raise InputError(f"{entity.name} had no contents yet at {data_us} us") from None
 

@@ -22,7 +22,7 @@ from dynamic_tables.storage.staging import NO_CHANGES, StagedChanges, stage_delt
 from dynamic_tables.storage.versions import NoVersion
 from dynamic_tables.stores.arrow_rows import stored_field, types_of
 from dynamic_tables.stores.frame_files import write_frame
-from dynamic_tables.stores.manifests import Manifest, StoredField
+from dynamic_tables.stores.manifests import Layout, Manifest, StoredField
 from dynamic_tables.stores.parquet_intervals import ParquetInterval, VersionRows
 from dynamic_tables.stores.parquet_table import ROWS_OF_FILE, ParquetTable, Staged
 from dynamic_tables.stores.version_logs import VersionLog
@@ -74,6 +74,8 @@ class WarehouseTable:
         self.directory = directory
         self.first_columns = columns
         self.created = created
+        self.layout: Layout = dict(enumerate(columns))
+        self.columns_ever: dict[int, StoredField] = dict(self.layout)
         self.log = log
         self.database = database
         self.timestamps = timestamps
@@ -95,6 +97,35 @@ class WarehouseTable:
             if self.log(self.directory).exists():  # another process was faster
                 return ParquetTable(self.directory, self.log)
             raise
+
+    # Its columns
+
+    def learn_layout(self, layout: Layout) -> None:
+        """Take note of the columns that a base table has from now on."""
+        self.layout = dict(layout)
+        self.columns_ever |= layout
+
+    def layout_at(self, positions: tuple[int, ...] | None) -> Layout | None:
+        """Return the columns with some numbers; None: those of dynamic tables, which are the versions'."""
+        if self.is_refreshed:
+            return None
+        numbers = range(len(self.first_columns)) if positions is None else positions
+        return {number: self.columns_ever[number] for number in numbers}
+
+    def head(self) -> Manifest:
+        """Return the newest version with the columns that the next one will have."""
+        latest = self.files.latest()
+        if self.is_refreshed or list(latest.layout) == list(self.layout):
+            return latest
+        return latest.with_layout(self.layout)
+
+    def remove_dropped(self, now_us: Callable[[], int]) -> None:
+        """Write the table anew if files have a dropped column of the name of a present one."""
+        latest, head = self.files.latest(), self.head()
+        new = {column.field.name for number, column in self.layout.items() if number not in latest.layout}
+        if new & set(head.dropped):
+            kept = {number: column for number, column in head.layout.items() if number in latest.layout}
+            self.compact(now_us, latest.with_layout(kept))
 
     # What it is now
 
@@ -223,13 +254,12 @@ class WarehouseTable:
 
     def rows(self, number: int, positions: tuple[int, ...] | None = None) -> VersionRows:
         """Return the rows of a version."""
-        assert positions is None, "columns of stored tables do not change"
-        return VersionRows(self.files, self.files.version(number))
+        return VersionRows(self.files, self.files.version(number), self.layout_at(positions))
 
     def interval(self, old: int, new: int, positions: tuple[int, ...] | None) -> ParquetInterval:
         """Return the table over the interval between two versions."""
-        assert positions is None, "columns of stored tables do not change"
-        return ParquetInterval(self.spark, self.files, self.files.version(old), self.files.version(new))
+        versions = self.files.version(old), self.files.version(new)
+        return ParquetInterval(self.spark, self.files, *versions, self.layout_at(positions))
 
     # Writing
 
@@ -352,15 +382,19 @@ class WarehouseTable:
         small = [file for file in head.data if file.rows < ROWS_OF_FILE]
         return len(small) + len(head.deletions) > FILES_MAX and live_rows(head) <= COMPACTED_MAX
 
-    def compact(self, now_us: Callable[[], int]) -> bool:
+    def compact(self, now_us: Callable[[], int], changed: Manifest | None = None) -> bool:
         """Write small files and files with deleted rows anew; return False if another writer was faster.
 
         The frontier in force is committed with them, also where the catalog alone had it.
+
+        Args:
+            now_us: The wall clock.
+            changed: The newest version with other columns, with which all files are written.
         """
-        parent = self.files.latest()
+        parent = self.files.latest() if changed is None else changed
         if self.is_refreshed and self.frontier is None:
             return True  # it has no rows yet
-        files = self.files.stage_compaction(parent)
+        files = self.files.stage_compaction(parent, all_files=changed is not None)
         with self.database.transaction() as clock:
             if self.files.latest().number != parent.number:
                 return False

@@ -42,7 +42,8 @@ def verify(account: WarehouseAccount, entity: Entity) -> Verdict:
         return Verdict(entity.name, False, detail="its definition is another since its last refresh")
     try:
         sources = {
-            source: account.tables[source].rows(read.number) for source, read in frontier.versions.items()
+            source: account.tables[source].rows(read.number, dependencies.layouts[source])
+            for source, read in frontier.versions.items()
         }
     except Purged as error:
         return Verdict(entity.name, False, detail=f"a source's {error}")

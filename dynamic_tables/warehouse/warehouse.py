@@ -100,7 +100,7 @@ class Warehouse:
             return self.query(text)
         write = read_write(text, lookup_in(self.account))
         if write is not None:
-            return Answer(message=run_write(self.account, write))
+            return Answer(message=run_write(self.account, write, text))
         statement = statement_of(self.account, text)
         if isinstance(statement, Refresh):
             self.refresh(statement.name)

@@ -9,7 +9,8 @@ from pyspark.sql import functions as F
 from dynamic_tables.catalog.entities import EntityKind
 from dynamic_tables.on_spark import frames
 from dynamic_tables.on_spark.frames import RowFrame, contents_of
-from dynamic_tables.sql.writes import Write
+from dynamic_tables.refreshes.engine import layout
+from dynamic_tables.sql.writes import Write, read_write
 from dynamic_tables.storage.frontiers import TableId
 from dynamic_tables.storage.netting import same_row
 from dynamic_tables.stores.frame_files import write_frame
@@ -20,6 +21,7 @@ from dynamic_tables.values.changes import Action, Change, Contents, Delta, Row, 
 from dynamic_tables.values.errors import UserError
 from dynamic_tables.values.types import TEXT
 from dynamic_tables.warehouse.accounts import WarehouseAccount
+from dynamic_tables.warehouse.naming import SCHEMA, lookup_in
 from dynamic_tables.warehouse.new_rows import arrow_rows, new_id, spark_rows
 from pruning.errors import InputError
 
@@ -27,18 +29,23 @@ from pruning.errors import InputError
 ATTEMPTS_MAX = 20
 
 
-def run_write(account: WarehouseAccount, write: Write) -> str:
+def run_write(account: WarehouseAccount, write: Write, text: str, home: str = SCHEMA) -> str:
     """Change the rows of a table in one commit; return what was done.
 
-    The statement is run again if another writer changed the table meanwhile.
+    The statement is bound and run again if another writer changed the table meanwhile.
+
+    Args:
+        account: The account.
+        write: The statement, as it is bound now.
+        text: Its text.
+        home: The schema of names without one.
 
     Raises:
         InputError: The table is not a base table of this warehouse, a value does not fit its column, a row
             would be changed in two ways, or an expression failed on the rows.
     """
-    check_base_table(account, write.table)
     try:
-        inserted, deleted = write_rows(account, write)
+        inserted, deleted = write_rows(account, write, text, home)
     except UserError as error:
         raise InputError(f"the statement failed on the rows: {error}") from None
     return f"{inserted} rows inserted, {deleted} deleted"
@@ -53,30 +60,40 @@ def check_base_table(account: WarehouseAccount, identity: TableId) -> None:
         raise InputError(f"{entity.name} is written by others, at {entity.location}")
 
 
-def write_rows(account: WarehouseAccount, write: Write) -> tuple[int, int]:
+def write_rows(account: WarehouseAccount, write: Write, text: str, home: str) -> tuple[int, int]:
     """Change the rows of a table; return the numbers of inserted and deleted rows."""
-    table = account.tables[write.table]
     for _ in range(ATTEMPTS_MAX):
-        parent = table.files.latest()
+        check_base_table(account, write.table)
+        table = account.tables[write.table]
+        table.remove_dropped(account.now_us)
+        parent = table.head()
         delta = changes_of(account, write, parent)
         if not delta:
             return 0, 0
         staged = table.files.stage(delta, parent)
-        if table.commit_rows(staged, parent, account.now_us):
+        if account.commit_rows(write.table, staged, parent):
             if table.is_scattered():
                 table.compact(account.now_us)
             return staged.row_counts
+        account.catch_up()
+        write = bind_again(account, text, home)
     raise InputError(f"other writers changed the table {ATTEMPTS_MAX} times meanwhile: try again")
+
+
+def bind_again(account: WarehouseAccount, text: str, home: str) -> Write:
+    """Return a statement that changes rows, as it is bound now."""
+    write = read_write(text, lookup_in(account, home))
+    assert write is not None, "it was one before"
+    return write
 
 
 def changes_of(account: WarehouseAccount, write: Write, parent: Manifest) -> Delta:
     """Return the changes that a statement makes to the newest version of its table."""
-    sources = {identity: account.tables[identity].rows(parent.number) for identity in {write.table}}
-    sources |= {
-        identity: account.tables[identity].rows(account.tables[identity].latest.number)
-        for identity in write.sources
-        if identity != write.table
-    }
+    sources = {}
+    for identity in {write.table, *write.sources}:
+        table, positions = account.tables[identity], layout(account.catalog.state.entities[identity])
+        number = parent.number if identity == write.table else table.latest.number
+        sources[identity] = table.rows(number, positions)
     changes: list[Change] = []
     if write.changed_query is not None:
         changes += changed_rows(result_rows(account, write.changed_query, write.table, sources), parent)
@@ -156,14 +173,16 @@ def append(account: WarehouseAccount, identity: TableId, rows: pa.Table | Any) -
     table = account.tables[identity]
     files = table.files
     for _ in range(ATTEMPTS_MAX):
-        parent = files.latest()
+        account.catch_up()
+        table.remove_dropped(account.now_us)
+        parent = table.head()
         version = parent.number + 1
         if isinstance(rows, pa.Table):
             written = files.write_table(arrow_rows(rows, parent, version, 0), version)
         else:
             written = write_frame(files, spark_rows(rows, parent, version), parent.columns, version)
         staged = Staged(version, written)
-        if not written or table.commit_rows(staged, parent, account.now_us):
+        if not written or account.commit_rows(identity, staged, parent):
             if table.is_scattered():
                 table.compact(account.now_us)
             return staged.row_counts[0]

@@ -62,6 +62,22 @@ def test_spark_refreshes_tables_to_what_their_queries_say(tmp_path: Path, spark:
     assert not world.events(EventKind.FAILED)
 
 
+def test_spark_reads_columns_that_came_and_went(tmp_path: Path, spark: Any) -> None:
+    """WAREHOUSE-7, where nothing is computed in Python."""
+    world = world_of(tmp_path, spark, "INSERT INTO a VALUES (1, 1), (2, 1)")
+    world.sql("CREATE DYNAMIC TABLE d TARGET_LAG = '1 minute' AS SELECT v, count(*) AS n FROM a GROUP BY v")
+    world.sql("CREATE DYNAMIC TABLE e TARGET_LAG = '1 minute' AS SELECT * FROM a")
+    world.sql("ALTER TABLE a DROP COLUMN k")
+    world.sql("ALTER TABLE a ADD COLUMN k TEXT")
+    world.sql("UPDATE a SET v = 2 WHERE v = 1")
+    world.sql("INSERT INTO a VALUES (3, 'x')")
+    world.drive(60)
+    assert world.rows("e") == [(2, None), (2, None), (3, "x")]
+    actions = {state.name: state.action for state in world.warehouse.status()}
+    assert actions == {"main.d": "INCREMENTAL", "main.e": "REINITIALIZE"}
+    assert not world.wrong_tables()
+
+
 def test_the_whole_result_is_computed_where_that_costs_less(tmp_path: Path, spark: Any) -> None:
     limits = Limits(full_rows=2, read_rows=2, rows_per_change=10)
     world = world_of(tmp_path, spark, "INSERT INTO a VALUES (1, 1), (2, 1), (3, 2)", limits=limits)
