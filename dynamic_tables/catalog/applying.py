@@ -342,6 +342,7 @@ def _clone(draft: Draft, original: Entity, to: Name) -> Entity:
         suspended=CLONED if original.kind is EntityKind.DYNAMIC_TABLE else None,
         original=original.identity,
         grants=frozenset(),
+        copies={},
     )
 
 

@@ -132,13 +132,13 @@ class DeltaLog(VersionLog):
         return information
 
     def commit_of(self, number: int) -> int:
-        """Return the commit that is a version, which is at least the version's number.
+        """Return the commit that is a version.
 
         Raises:
             NoVersion: There is none.
         """
         for commit in numbered_files(self.folder):
-            if commit >= number and self.number_of(commit) == number:
+            if self.number_of(commit) == number:
                 return commit
         raise NoVersion(f"there is no version {number} in {self.folder}")
 

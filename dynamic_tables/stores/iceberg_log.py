@@ -87,7 +87,8 @@ class IcebergLog(VersionLog):
     def numbers(self) -> list[int]:
         """Return the numbers of the versions that are retained, in order."""
         table = self.table()
-        first = [0] if CREATED_PROPERTY in table.properties else []
+        created = first_version(table)
+        first = [] if created is None else [created.number]
         return [*first, *sorted(snapshots_by_number(table))]
 
     def newest_number(self) -> int:
@@ -103,8 +104,9 @@ class IcebergLog(VersionLog):
         table = self.table()
         snapshot = snapshots_by_number(table).get(number)
         if snapshot is None:
-            if number == 0 and CREATED_PROPERTY in table.properties:
-                return from_json(table.properties[CREATED_PROPERTY], str(self.directory))
+            created = first_version(table)
+            if created is not None and created.number == number:
+                return created
             raise NoVersion(f"there is no version {number} in {self.directory}")
         summary = snapshot.summary.additional_properties
         manifest = from_json(summary[VERSION_PROPERTY], f"snapshot {snapshot.snapshot_id}")
@@ -170,6 +172,12 @@ def number_of(snapshot: Any) -> int | None:
     return None if text is None else int(json.loads(text)["number"])
 
 
+def first_version(table: Any) -> Manifest | None:
+    """Return the version with which a table was created; None if it is not retained."""
+    text = table.properties.get(CREATED_PROPERTY)
+    return None if text is None else from_json(text, table.location())
+
+
 def snapshots_by_number(table: Any) -> dict[int, Any]:
     """Return the snapshots that are versions, by number."""
     numbers = ((number_of(snapshot), snapshot) for snapshot in table.snapshots())
@@ -183,8 +191,12 @@ def newest_number(table: Any, directory: Path) -> int:
         InputError: It has none: another program changed it, or brought it back to an older version.
     """
     current = table.current_snapshot()
-    number = 0 if current is None else number_of(current)
-    if number is None or number != max(snapshots_by_number(table), default=0):
+    if current is None:
+        created = first_version(table)
+        assert created is not None, "it goes when there are later versions"
+        return created.number
+    number = number_of(current)
+    if number is None or number != max(snapshots_by_number(table)):
         raise InputError(
             f"{directory}: another program changed the table, which has snapshot {current.snapshot_id} now: "
             "make the newest one of the warehouse the current one again, and write such tables by statements "

@@ -102,6 +102,34 @@ class ParquetTable(TableFiles):
             raise InputError(f"{directory} holds a table already") from None
         return cls(directory, log)
 
+    def clone_to(
+        self, directory: Path, first: int, frontier: Mapping[str, Any] | None = None
+    ) -> "ParquetTable":
+        """Make another table with the versions from `first` on, which shares their files.
+
+        Args:
+            directory: That of the new table.
+            first: The number of the first version, which is retained.
+            frontier: The frontier of the newest version, as JSON.
+        """
+        for folder in (DATA, TEMPORARY):
+            (directory / folder).mkdir(parents=True, exist_ok=True)
+        manifests = [self.version(number) for number in range(first, self.latest().number + 1)]
+        manifests[-1] = replace(manifests[-1], frontier=frontier)
+        for file in {file for manifest in manifests for file in manifest.files}:
+            os.link(self.path(file), directory / DATA / file.name)
+        # A log begins with a version without rows.
+        empty = replace(manifests[0], data=(), deletions=(), inserted=(), deleted=(), frontier=None)
+        parent = empty if first == 0 else replace(empty, number=first - 1)
+        log = type(self.log)(directory)
+        log.create(parent)
+        for manifest in manifests[first == 0 :]:
+            log.add(manifest, parent)
+            parent = manifest
+        if first > 0:
+            log.discard(first)
+        return type(self)(directory, type(self.log))
+
     # Reading
 
     def latest(self) -> Manifest:

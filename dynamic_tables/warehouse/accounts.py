@@ -1,6 +1,7 @@
 """The account of a warehouse: its catalog is a log that processes share, its tables are in files."""
 
 import json
+import shutil
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
@@ -18,13 +19,13 @@ from dynamic_tables.refreshes.actions import RefreshPlan, RefreshRecord, StagedR
 from dynamic_tables.scheduling.events import GraphChanged
 from dynamic_tables.sql.binding import bind
 from dynamic_tables.storage.clock import Timestamp
-from dynamic_tables.storage.frontiers import TableId
+from dynamic_tables.storage.frontiers import Frontier, TableId, agree
 from dynamic_tables.stores.arrow_rows import stored_field
 from dynamic_tables.stores.formats import log_of
-from dynamic_tables.stores.manifests import Manifest
+from dynamic_tables.stores.manifests import Layout, Manifest
 from dynamic_tables.stores.parquet_table import Staged
 from dynamic_tables.stores.published_tables import open_copy, publish
-from dynamic_tables.warehouse import statements_json
+from dynamic_tables.warehouse import frontiers_json, statements_json
 from dynamic_tables.warehouse.attached_tables import follow
 from dynamic_tables.warehouse.backend import WarehouseBackend
 from dynamic_tables.warehouse.database import Database, timestamp_of
@@ -35,11 +36,11 @@ from dynamic_tables.warehouse.timestamps import Timestamps
 from pruning.errors import InputError
 
 TABLES = "tables"
-# Statements after which two tables would have the same files.
-UNSUPPORTED: Mapping[type[Statement], str] = {
-    ddl.Clone: "CLONE",
-    ddl.CloneSchema: "CLONE of a schema",
-}
+
+
+def layout_of(entity: Entity) -> Layout:
+    """Return the columns of a base table as they are stored."""
+    return {column.position: stored_field(column.field, short=True) for column in entity.columns}
 
 
 def wall_us() -> int:
@@ -85,13 +86,19 @@ class WarehouseAccount(AbstractAccount):
         self.timestamps = Timestamps(self.database)
         self.events = EventLog(self.database)
         self.changes: list[GraphChanged] = []
+        # True while this process executes a statement, False while it repeats one of another process.
+        self.makes_files = False
         self.catch_up()
 
     def create_table(self, entity: Entity, committed: Timestamp) -> WarehouseTable:
         """Return the store of a new table, whose files are made when it is first used."""
-        return WarehouseTable(
+        directory = self.directory / TABLES / entity.identity
+        if self.makes_files:
+            # What a process left that ended before it saved its statement.
+            shutil.rmtree(directory, ignore_errors=True)
+        table = WarehouseTable(
             entity.identity,
-            self.directory / TABLES / entity.identity,
+            directory,
             [stored_field(column.field, short=True) for column in entity.columns],
             committed,
             log=self.log_of_tables,
@@ -100,22 +107,50 @@ class WarehouseAccount(AbstractAccount):
             spark=self.spark,
             limits=self.backend.limits,
         )
+        table.learn_layout(layout_of(entity))
+        return table
 
     def apply(self, statement: Statement, *, role: Role, committed: Timestamp) -> GraphChanged:
         """Apply a statement; stores of base tables learn of other columns."""
         event = super().apply(statement, role=role, committed=committed)
         if isinstance(statement, ddl.AddColumn | ddl.DropColumn):
             entity = self.catalog.state.get(statement.name)
-            self.tables[entity.identity].learn_layout(
-                {column.position: stored_field(column.field, short=True) for column in entity.columns}
-            )
+            self.tables[entity.identity].learn_layout(layout_of(entity))
         return event
 
     def clone_table(
         self, entity: Entity, original: WarehouseTable, clones: Mapping[TableId, TableId]
     ) -> WarehouseTable:
-        """Refuse a clone, as `run` does before."""
-        raise AssertionError("a warehouse has no clones")
+        """Return the store of a clone, with the versions that cloned tables were computed from."""
+        clone = self.create_table(entity, entity.created)
+        clone.columns_ever |= original.columns_ever
+        if not self.makes_files:
+            return clone
+        present = original.files.latest().number
+        frontiers = [self.tables[identity].frontier for identity in clones if identity in self.tables]
+        read = [frontier.versions.get(original.identity) for frontier in frontiers if frontier is not None]
+        first = min([present, *(version.number for version in read if version is not None)])
+        state = original.read_frontier()
+        body = None
+        if state is not None:
+            frontier = self.cloned_frontier(original.identity, state[0], clones)
+            body = frontiers_json.to_json(frontier, columns_since=state[1])
+        original.files.clone_to(clone.directory, first, body)
+        if body is not None:
+            clone.record(body, present)
+        return clone
+
+    def cloned_frontier(
+        self, identity: TableId, frontier: Frontier, clones: Mapping[TableId, TableId]
+    ) -> Frontier:
+        """Return the frontier of a clone, whose sources may be clones."""
+        if not clones.keys() & frontier.versions.keys():
+            return frontier
+        state = self.catalog.state
+        dependencies = self.engine.dependencies(state, state.entities[identity])
+        if agree(frontier.dependencies, dependencies):
+            frontier = frontier._replace(dependencies=dependencies)
+        return frontier.with_sources(clones)
 
     # The catalog
 
@@ -142,12 +177,13 @@ class WarehouseAccount(AbstractAccount):
         Raises:
             InputError: The statement is refused.
         """
-        if type(statement) in UNSUPPORTED:
-            words = UNSUPPORTED[type(statement)]
-            raise InputError(f"{words} is not supported in a warehouse: create another table, and fill it")
         with self.database.transaction() as clock:
             self.catch_up()
-            event = self.execute(statement, clock=clock, wall_us=self.now_us(), role=role)
+            self.makes_files = True
+            try:
+                event = self.execute(statement, clock=clock, wall_us=self.now_us(), role=role)
+            finally:
+                self.makes_files = False
             committed = self.catalog.last
             self.database.run(
                 "INSERT INTO statements VALUES (?, ?, ?, ?)",

@@ -25,6 +25,8 @@ from dynamic_tables.warehouse.requests import wait_for_refresh
 from dynamic_tables.warehouse.writing import run_write
 from pruning.errors import InputError
 
+# Statements whose names are those of schemas.
+OF_SCHEMAS = (ddl.RenameSchema, ddl.SwapSchemas, ddl.CloneSchema)
 # The [D] warehouse of dynamic tables that name none.
 WAREHOUSE = "main"
 
@@ -69,7 +71,8 @@ def execute(account: WarehouseAccount, statement: ddl.Statement | NoChange | Cre
     names: dict[str, Any] = {
         part: qualify(getattr(statement, part))
         for part in ("name", "to", "other")
-        if hasattr(statement, part) and not isinstance(statement, (ddl.RenameSchema, ddl.SwapSchemas))
+        if hasattr(statement, part)
+        and not isinstance(statement, (ddl.RenameSchema, ddl.SwapSchemas, ddl.CloneSchema))
     }
     statement = dataclasses.replace(statement, **names)
     if isinstance(statement, ddl.CreateTable):

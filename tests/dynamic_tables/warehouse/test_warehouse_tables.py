@@ -174,7 +174,6 @@ BAD = [
     ("CREATE DYNAMIC TABLE e TARGET_LAG = '1 minute' AS SELECT 1 / v AS x FROM a", "division by zero"),
     ('CREATE TABLE e (k INTEGER, "K" INTEGER)', "two columns are called k"),
     ("CREATE DYNAMIC TABLE e TARGET_LAG = '1 minute' AS SELECT k AS _version FROM a", "cannot be called"),
-    ("CREATE TABLE e CLONE a", "not supported in a warehouse"),
     ("SELECT k FROM a ORDER BY 3", "the answer has 1 columns"),
     ("SELECT k FROM a LIMIT k", "give a number"),
     ("SELECT FROM", "no SQL"),
