@@ -4,10 +4,11 @@ A full refresh is the query in Spark SQL over the files, without row ids, writte
 one computes the changes in Python, from the rows that are read for them, and commits them; or, with
 `--spark`, Spark computes all. For each query and kind of change: the median wall times, in turns, and their
 ratio to a full refresh; "too many" where the changes depend on more rows than Python is to read. The floor is
-a commit of one row. Changes are of facts that lie together, of facts spread over all files, and of one
-customer that a tenth of the facts refer to.
+a commit of one row. Behind the times: the bytes that Python read of the files, and the row groups that it did
+not read, of those that the tables have at each moment that was asked for. Changes are of facts that lie
+together, of facts spread over all files, and of one customer that a tenth of the facts refer to.
 
-    PYTHONPATH=. python bench/refreshes/on_spark.py [--rows N] [--rounds N] [--spark]
+    PYTHONPATH=. python bench/refreshes/on_spark.py [--rows N] [--rounds N] [--spark] [--format FORMAT]
 """
 
 import argparse
@@ -19,20 +20,24 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from dynamic_tables.bags.intervals import WantedKeys
 from dynamic_tables.maintenance.queries import Query
 from dynamic_tables.on_spark.frames import contents_of
 from dynamic_tables.on_spark.spark_backend import SparkBackend, exact_settings
 from dynamic_tables.sql.definitions import BoundTable, SqlDefinition, bind_definition
 from dynamic_tables.storage.clock import Timestamp
 from dynamic_tables.stores.arrow_rows import arrow_schema, stored_field
+from dynamic_tables.stores.formats import log_of
 from dynamic_tables.stores.manifests import DataFile
 from dynamic_tables.stores.parquet_intervals import ParquetInterval, VersionRows
-from dynamic_tables.stores.parquet_table import ROWS_OF_GROUP, ParquetTable, Staged
+from dynamic_tables.stores.parquet_table import ParquetTable, Staged
+from dynamic_tables.stores.table_files import ROWS_OF_GROUP
 from dynamic_tables.values.changes import Action, Change, Delta
 from dynamic_tables.values.types import INTEGER, TEXT, Field
 from skipproof.sessions import spark_session
@@ -85,10 +90,12 @@ def moment(second: int) -> Timestamp:
     return Timestamp(second * 1_000_000, 0, 0)
 
 
-def table_in_files(directory: Path, fields: Sequence[Field], columns: Mapping[str, pa.Array]) -> ParquetTable:
+def table_in_files(
+    directory: Path, fields: Sequence[Field], columns: Mapping[str, pa.Array], format: str
+) -> ParquetTable:
     """Write a table of several files of equal size, with its first column as id."""
     stored = [stored_field(field, short=True) for field in fields]
-    table = ParquetTable.create(directory, stored, moment(0))
+    table = ParquetTable.create(directory, stored, moment(0), log_of(format))
     ids = columns[fields[0].name].cast(pa.string())
     versions = pa.array([1] * len(ids), pa.int64())
     rows = pa.Table.from_arrays([ids, versions, *columns.values()], schema=arrow_schema(stored))
@@ -106,10 +113,11 @@ def table_in_files(directory: Path, fields: Sequence[Field], columns: Mapping[st
 class Bench:
     """The tables in files, and the refreshes."""
 
-    def __init__(self, spark: Any, root: Path, rows: int) -> None:
+    def __init__(self, spark: Any, root: Path, rows: int, format: str) -> None:
         self.spark = spark
         self.root = root
         self.rows = rows
+        self.format = format
         self.backend = SparkBackend(spark)
         self.columns = {"facts": facts(rows), "customers": customers(rows)}
         self.refreshes = 0
@@ -118,7 +126,9 @@ class Bench:
     def change(self, kind: str) -> dict[str, ParquetInterval]:
         """Create the tables, make a kind of change, and return the interval of each."""
         tables = {
-            name: table_in_files(self.root / kind / name, TABLES[name].fields, self.columns[name])
+            name: table_in_files(
+                self.root / kind / name, TABLES[name].fields, self.columns[name], self.format
+            )
             for name in TABLES
         }
         # Behind the facts of the city of customer 0.
@@ -202,17 +212,57 @@ def seconds(run: Callable[[], Any]) -> float:
     return perf_counter() - began
 
 
+class Reads:
+    """The row groups and bytes that this process reads of tables in files while it is entered."""
+
+    def __init__(self) -> None:
+        self.bytes = self.groups = self.all_groups = 0
+        self.patches = patch.object(VersionRows, "groups_with", self.counting(VersionRows.groups_with))
+
+    def counting(self, groups_with: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that chooses row groups, and counts them."""
+
+        def counted(rows: VersionRows, wanted: WantedKeys | None) -> Any:
+            chosen = groups_with(rows, wanted)
+            self.groups += sum(len(groups) for _, groups in chosen)
+            self.all_groups += sum(map(len, rows.table.blocks(rows.manifest.data)))
+            return chosen
+
+        return counted
+
+    def __enter__(self) -> "Reads":
+        self.patches.start()
+        self.bytes -= bytes_read()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bytes += bytes_read()
+        self.patches.stop()
+
+    @property
+    def skipped(self) -> str:
+        """The row groups that were not read, of all."""
+        return f"{self.all_groups - self.groups:,} of {self.all_groups:,}"
+
+
+def bytes_read() -> int:
+    """Return the bytes that this process asked the operating system for, by Linux."""
+    lines = Path("/proc/self/io").read_text(encoding="ascii").splitlines()
+    return int(lines[0].removeprefix("rchar: "))
+
+
 def main() -> None:
     """Print a line for each query and kind of change."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--spark", action="store_true", help="measure changes that Spark computes, too")
+    parser.add_argument("--format", default="parquet", help="parquet, delta or iceberg")
     options = parser.parse_args()
     root = Path(tempfile.mkdtemp())
     try:
         with spark_session({"spark.master": "local[2]", "spark.driver.memory": "4g"}) as spark:
-            measure(Bench(spark, root, options.rows), options)
+            measure(Bench(spark, root, options.rows, options.format), options)
     finally:
         shutil.rmtree(root)
 
@@ -224,12 +274,15 @@ def measure(bench: Bench, options: argparse.Namespace) -> None:
     floor = median(seconds(partial(bench.commit, copy, insertion)) for _ in range(options.rounds))
     print(f"floor: {floor:.3f} s")
     titles = ("changed", "full", "few", "ratio", *(("by Spark", "ratio") if options.spark else ()))
-    print(f"{'query':<16}{'changes':<12}" + "".join(f"{title:>10}" for title in titles))
+    titles = (*titles, "read", "skipped")
+    print(f"{'query':<16}{'changes':<12}" + "".join(f"{title:>12}" for title in titles))
     for kind in ("clustered", "scattered", "dimension"):
         intervals = bench.change(kind)
         for name, text in QUERIES.items():
             query = bind_definition(SqlDefinition(text), TABLES.get)
-            number = bench.few(query, intervals)
+            bench.few(query, intervals)
+            with Reads() as reads:
+                number = bench.few(query, intervals)
             bench.full(text, intervals)
             ways = [partial(bench.full, text, intervals), partial(bench.few, query, intervals)]
             ways += [partial(bench.by_spark, query, intervals)] if options.spark else []
@@ -237,7 +290,8 @@ def measure(bench: Bench, options: argparse.Namespace) -> None:
             full, *others = map(median, zip(*rounds, strict=True))
             cells = ["too many" if number is None else f"{number:,}", f"{full:.2f} s"]
             cells += [cell for time in others for cell in (f"{time:.2f} s", f"{time / full:.2f}")]
-            print(f"{name:<16}{kind:<12}" + "".join(f"{cell:>10}" for cell in cells), flush=True)
+            cells += [f"{reads.bytes / 1e6:.2f} MB", reads.skipped]
+            print(f"{name:<16}{kind:<12}" + "".join(f"{cell:>12}" for cell in cells), flush=True)
 
 
 if __name__ == "__main__":

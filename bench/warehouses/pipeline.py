@@ -58,9 +58,9 @@ RECOVERY_SECONDS_MAX = 45
 CUSTOMERS = 200
 
 
-def create(directory: Path) -> None:
+def create(directory: Path, format: str) -> None:
     """Make the warehouse."""
-    init(directory)
+    init(directory, format=format)
     warehouse = open_warehouse(directory)
     for statement in BASES:
         warehouse.sql(statement)
@@ -232,6 +232,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--kills", type=int, default=12)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--format", default="parquet", help="parquet, delta or iceberg")
     parser.add_argument("--directory", type=Path)
     parser.add_argument("part", nargs="*")
     arguments = parser.parse_args()
@@ -243,7 +244,7 @@ def main() -> None:
         case _:
             with tempfile.TemporaryDirectory(prefix="skipproof-pipeline-") as folder:
                 directory = arguments.directory or Path(folder) / "warehouse"
-                create(directory)
+                create(directory, arguments.format)
                 run = Run(directory, arguments.seed)
                 run.run(arguments.minutes, arguments.kills)
                 if not report(run, arguments.kills):

@@ -34,11 +34,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--format", default="parquet", help="parquet, delta or iceberg")
     arguments = parser.parse_args()
     draws = random.Random(arguments.seed)
     with tempfile.TemporaryDirectory(prefix="skipproof-drivers-") as folder:
         directory = Path(folder) / "warehouse"
-        create(directory)
+        create(directory, arguments.format)
         warehouse = open_warehouse(directory)
         warehouse.sql(
             "CREATE DYNAMIC TABLE all_orders TARGET_LAG = '1 minute' AS SELECT k, amount FROM orders"

@@ -71,8 +71,7 @@ def execute(account: WarehouseAccount, statement: ddl.Statement | NoChange | Cre
     names: dict[str, Any] = {
         part: qualify(getattr(statement, part))
         for part in ("name", "to", "other")
-        if hasattr(statement, part)
-        and not isinstance(statement, (ddl.RenameSchema, ddl.SwapSchemas, ddl.CloneSchema))
+        if hasattr(statement, part) and not isinstance(statement, OF_SCHEMAS)
     }
     statement = dataclasses.replace(statement, **names)
     if isinstance(statement, ddl.CreateTable):
