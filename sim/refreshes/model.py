@@ -14,12 +14,14 @@ class RefreshWarehouse(Model, frozen=True, kw_only=True):
         workers: The number of refreshes that it computes at once.
         fixed_us, row_us: The cost of a refresh: a fixed part, and a part for each changed row of its sources,
         or for each row if all are read (R-DVS-27).
+        full_row_us: The part for each row if all are read, where it is another; None: `row_us`.
     """
 
     name: str = "w"
     workers: Positive = 2
     fixed_us: Count = 1_000_000
     row_us: Count = 1_000
+    full_row_us: Count | None = None
 
 
 class RefreshWorld(Model, frozen=True, kw_only=True):

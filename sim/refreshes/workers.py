@@ -205,9 +205,11 @@ class RefreshAttempt:
 
     def _compute(self, plan: RefreshPlan, model: RefreshWarehouse, now_us: int) -> None:
         cloud, (table, data_us, attempt, _) = self.cloud, self.order
-        rows = plan.changed_count if plan.action is RefreshAction.INCREMENTAL else self._rows(plan)
+        rows, row_us = plan.changed_count, model.row_us
+        if plan.action is not RefreshAction.INCREMENTAL:
+            rows, row_us = self._rows(plan), row_us if model.full_row_us is None else model.full_row_us
         slowdown = cloud.troubles.slowdown(self._name())
-        takes_us = (model.fixed_us + model.row_us * rows) * slowdown
+        takes_us = (model.fixed_us + row_us * rows) * slowdown
         cloud.emit(
             trace_events.Computing(
                 at_us=now_us, table=table, data_us=data_us, attempt=attempt, warehouse=model.name,
