@@ -141,7 +141,13 @@ def create_table(draft: Draft, statement: ddl.CreateTable) -> None:
     """Create an empty base table."""
     columns = tuple(StoredColumn(column, place) for place, column in enumerate(statement.columns))
     entity = _new_entity(draft, EntityKind.TABLE, statement.name)
-    entity = replace(entity, columns=columns, column_count=len(columns), location=statement.location)
+    entity = replace(
+        entity,
+        columns=columns,
+        column_count=len(columns),
+        location=statement.location,
+        key=statement.key,
+    )
     draft.create(entity, over=statement.replace)
 
 

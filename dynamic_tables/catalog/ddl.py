@@ -50,12 +50,14 @@ class CreateTable:
 
     Attributes:
         location: The place of the table that it follows, which others write; empty for a table of its own.
+        key: Columns whose values together are unique there; none: equal rows are told apart by counting.
     """
 
     name: Name
     columns: tuple[Field, ...]
     replace: bool = False
     location: str = ""
+    key: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

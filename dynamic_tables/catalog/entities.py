@@ -44,6 +44,7 @@ class Entity:
         suspended: The reason why it is not scheduled; None if it is scheduled.
         original: The table of which it is a clone.
         location: The place of the table that it follows, which others write; empty for others.
+        key: The columns of its key there.
         copies: The formats of its copies for other programs, by their places.
     """
 
@@ -65,6 +66,7 @@ class Entity:
     suspended: str | None = None
     original: TableId | None = None
     location: str = ""
+    key: tuple[str, ...] = ()
     copies: Mapping[str, str] = field(default_factory=dict)
     grants: frozenset[tuple[Privilege, Role]] = frozenset()
 

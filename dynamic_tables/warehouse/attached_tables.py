@@ -19,8 +19,9 @@ from dynamic_tables.stores.manifests import DataFile, Manifest
 from dynamic_tables.stores.parquet_intervals import VersionRows
 from dynamic_tables.stores.parquet_table import Staged
 from dynamic_tables.values.cells import exact_key
-from dynamic_tables.values.changes import Action, Change, Delta, Row, RowId
+from dynamic_tables.values.changes import Action, Change, Contents, Delta, Row, RowId
 from dynamic_tables.values.expressions import Column
+from dynamic_tables.warehouse.keyed_rows import KeyedRows, stage_keyed
 from dynamic_tables.warehouse.new_rows import arrow_rows, new_id
 from dynamic_tables.warehouse.stored_tables import WarehouseTable
 from pruning.errors import InputError
@@ -45,7 +46,7 @@ def follow(table: WarehouseTable, entity: Entity, now_us: Callable[[], int]) -> 
         if old is not None and old[MARKS] == newest.marks:
             return False
         try:
-            staged = stage_changes(table, parent, newest)
+            staged = stage_changes(table, parent, newest, entity.key)
         except VersionGone:
             continue  # the source has changed since it was opened
         if table.commit_rows(staged, parent, now_us, {NUMBER: newest.number, MARKS: dict(newest.marks)}):
@@ -61,16 +62,22 @@ def check_fields(entity: Entity, version: LakeVersion) -> None:
         raise InputError(f"{entity.location} has other columns now ({now}): attach it under another name")
 
 
-def stage_changes(table: WarehouseTable, parent: Manifest, newest: LakeVersion) -> Staged:
+def stage_changes(
+    table: WarehouseTable, parent: Manifest, newest: LakeVersion, key: tuple[str, ...]
+) -> Staged:
     """Write what differs between the rows of a table and a version of its source.
 
     Raises:
         VersionGone: A file of the version is gone.
+        InputError: Two rows have one key.
     """
     old = parent.source
     old_marks: Mapping[str, str] = {} if old is None else old[MARKS]
     added = {path for path, mark in newest.marks.items() if old_marks.get(path) != mark}
     removed = {path for path, mark in old_marks.items() if newest.marks.get(path) != mark}
+    if key:
+        rows = KeyedRows(table, parent, key, COMPARED_MAX)
+        return stage_keyed(rows, newest, added, lambda: removed_rows(rows, newest.location, old, removed))
     if not removed:
         return table.files.stage_files(write_rows(table, parent, newest, added), (), parent)
     try:
@@ -80,6 +87,18 @@ def stage_changes(table: WarehouseTable, parent: Manifest, newest: LakeVersion) 
         return table.files.stage(with_ids(table, parent, changes), parent)
     except (VersionGone, TooManyRows):
         return stage_difference(table, parent, newest)
+
+
+def removed_rows(
+    rows: KeyedRows, location: str, old: Mapping[str, Any] | None, removed: Collection[str]
+) -> Contents | None:
+    """Return the rows of the files that a version of a source has no more; None if they are gone."""
+    if old is None:
+        return {}
+    try:
+        return rows.contents(old_version(location, old, removed), removed) if removed else {}
+    except VersionGone:
+        return None
 
 
 def write_rows(

@@ -131,14 +131,23 @@ def columns_of(account: WarehouseAccount, statement: ddl.CreateDynamicTable) -> 
     return list(bind_definition(statement.definition, lookup).columns)
 
 
-def attach(account: WarehouseAccount, name: str, location: str) -> None:
-    """Make a base table that follows a table which others write.
+def attach(account: WarehouseAccount, name: str, location: str, key: tuple[str, ...]) -> None:
+    """Make a base table that follows a table which others write; if that cannot be read, it does not stay.
 
     Raises:
-        InputError: There is no table, or it has what is not supported.
+        InputError: There is no table, it has what is not supported, or the key is none of it.
     """
     version = open_lake_version(location)
-    check_names([field.name for field in version.fields])
-    account.run(ddl.CreateTable(qualify(name), version.fields, location=version.location), SYSTEM)
+    names = [field.name for field in version.fields]
+    check_names(names)
+    missing = next((column for column in key if column not in names), None)
+    if missing is not None:
+        raise InputError(f"{location} has no column {missing} for a key; it has {', '.join(names)}")
+    create = ddl.CreateTable(qualify(name), version.fields, location=version.location, key=key)
+    account.run(create, SYSTEM)
     entity = account.catalog.state.get(qualify(name))
-    follow(account.tables[entity.identity], entity, account.now_us)
+    try:
+        follow(account.tables[entity.identity], entity, account.now_us)
+    except BaseException:
+        account.run(ddl.Drop(qualify(name)), SYSTEM)
+        raise

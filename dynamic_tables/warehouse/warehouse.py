@@ -1,6 +1,6 @@
 """A warehouse: base tables, views and dynamic tables in a directory, which several processes may use."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +120,7 @@ class Warehouse:
         self.account.catch_up()
         return append(self.account, self.account.catalog.state.get(qualify(name)).identity, rows)
 
-    def attach(self, name: str, location: str | Path) -> None:
+    def attach(self, name: str, location: str | Path, *, key: Sequence[str] = ()) -> None:
         """Make a base table that follows a table of Delta Lake or Iceberg, or a directory of Parquet files.
 
         Others write it; each data timestamp sees its newest version. Columns of nested types are left out.
@@ -128,12 +128,14 @@ class Warehouse:
         Args:
             name: The name of the new table.
             location: The directory of the table, on the local disk.
+            key: Columns whose values together are unique in each version, NULL included; a row is then the
+                same as long as its key is. Without one, rows are told apart by all their cells.
 
         Raises:
-            InputError: There is no table, or it has what is not supported.
+            InputError: There is no table, it has what is not supported, or two rows have one key.
         """
         self.account.catch_up()
-        attach(self.account, name, str(Path(location).absolute()))
+        attach(self.account, name, str(Path(location).absolute()), tuple(key))
 
     def publish(self, name: str, location: str | Path, format: str = "delta") -> None:
         """Keep a copy of a dynamic table for other programs; a refresh that changes it is one commit there.

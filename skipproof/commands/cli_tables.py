@@ -230,11 +230,14 @@ def attach(
         typer.Argument(metavar="PATH", help="A table of Delta Lake or Iceberg, or Parquet files."),
     ],
     warehouse: WarehouseOption,
+    key: Annotated[
+        str, typer.Option("--key", metavar="COLUMNS", help="Columns whose values are unique, as a,b.")
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """Make a base table that follows a table which others write."""
     with open_place(warehouse) as place:
-        place.attach(name, location)
+        place.attach(name, location, key=[column.strip() for column in key.split(",") if column.strip()])
         showing_tables.show_message(f"{name} follows {location}", as_json=as_json)
 
 
