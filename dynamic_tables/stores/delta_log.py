@@ -29,20 +29,24 @@ from pruning.metadata.delta.commits import (
     read_entry,
     write_version,
 )
+from pruning.metadata.delta.file_keys import file_key
 from pruning.metadata.delta.log_actions import (
     AddedFile,
     DeltaMetadata,
+    LogEntry,
     RemovedFile,
     TableProtocol,
     TransactionId,
 )
-from pruning.metadata.delta.writer_protocol import RowChange
+from pruning.metadata.delta.writer_protocol import RowChange, check_writable, has_commit_times
 
 FOLDER = "_delta_log"
 APP = "skipproof"
 VERSION, FRONTIER = "version", "frontier"
 # Readers start from a checkpoint, of which one is written after so many commits.
 COMMITS_OF_CHECKPOINT = 50
+ALL_CHANGES = RowChange.INSERT | RowChange.DELETE | RowChange.UPDATE
+NO_METADATA = DeltaMetadata(fields={"schemaString": '{"fields": []}'})
 # Timestamps without time zone are a feature that a table has to name.
 FEATURES = frozenset({"timestampNtz"})
 PROTOCOL = TableProtocol(
@@ -58,7 +62,8 @@ COMMON: Mapping[str, Any] = {
 class DeltaLog(VersionLog):
     """The log of a table of Delta Lake.
 
-    Commits of other programs are passed over where they leave the live files as they are; others are refused.
+    Commits of other programs are passed over where they leave files, deleted rows and columns as they are;
+    others are refused.
     """
 
     keeps_deletions = False
@@ -103,13 +108,41 @@ class DeltaLog(VersionLog):
         for commit in reversed(commits):
             number = self.number_of(commit)
             if number is not None:
-                if commit != commits[-1] and self.live_files(commits[-1]) != self.live_files(commit):
-                    raise InputError(
-                        f"{self.directory}: another program changed the table after its commit {commit}: "
-                        "restore that commit, and write such tables by statements of the warehouse only"
-                    )
+                self.check_others(commit, commits[-1])
                 return number
         raise InputError(f"{self.directory} has no commit of a warehouse: restore its folder {FOLDER}")
+
+    def check_others(self, commit: int, last: int) -> None:
+        """Raise InputError if commits of others leave other files, deleted rows, columns or demands."""
+        if commit == last:
+            return
+        entries = [self.entry(other) for other in range(commit + 1, last + 1)]
+        before = {(file_key(path), "") for path in self.live_files(commit)}
+        after = set(before)
+        for entry in entries:
+            after -= {(file_key(file.path), file.vector_id or "") for file in entry.removed}
+            after |= {(file_key(file.path), file.vector_id or "") for file in entry.added}
+        metadata = next((entry.metadata for entry in reversed(entries) if entry.metadata is not None), None)
+        protocol = next(
+            (entry.protocol for entry in reversed(entries) if entry.protocol is not None), PROTOCOL
+        )
+        if after != before or (
+            metadata is not None and (metadata.schema != self.schema_at(commit) or has_commit_times(metadata))
+        ):
+            raise InputError(
+                f"{self.directory}: another program changed the table after its commit {commit}: restore "
+                "that commit, and write such tables by statements of the warehouse only"
+            )
+        check_writable(str(self.directory), protocol, metadata or NO_METADATA, ALL_CHANGES)
+
+    def schema_at(self, commit: int) -> Mapping[str, Any]:
+        """Return the schema of the table after a commit, as the log has it."""
+        from deltalake import DeltaTable
+
+        schema: Mapping[str, Any] = json.loads(
+            DeltaTable(str(self.directory), version=commit).schema().to_json()
+        )
+        return schema
 
     def number_of(self, commit: int) -> int | None:
         """Return the number of the version that a commit is; None of a commit of another program."""
@@ -119,7 +152,12 @@ class DeltaLog(VersionLog):
         return self.numbers_by_commit[commit]
 
     def information(self, commit: int) -> Mapping[str, Any]:
-        """Return what a commit says of a version; nothing of a commit of another program.
+        """Return what a commit says of a version; nothing of a commit of another program."""
+        information: Mapping[str, Any] = self.entry(commit).commit_info.get(APP, {})
+        return information
+
+    def entry(self, commit: int) -> LogEntry:
+        """Return the actions of a commit.
 
         Raises:
             NoVersion: There is no such commit.
@@ -128,8 +166,7 @@ class DeltaLog(VersionLog):
         entry = read_entry(str(self.directory), commit)
         if entry is None:
             raise NoVersion(f"there is no commit {commit} in {self.folder}")
-        information: Mapping[str, Any] = entry.commit_info.get(APP, {})
-        return information
+        return entry
 
     def commit_of(self, number: int) -> int:
         """Return the commit that is a version.
@@ -199,7 +236,7 @@ class DeltaLog(VersionLog):
         )
         delta_commit = DeltaCommit(
             operation=operation_of(parent, metadata, changes_rows=changes),
-            change=RowChange.INSERT | RowChange.DELETE | RowChange.UPDATE if changes else RowChange.NONE,
+            change=ALL_CHANGES if changes else RowChange.NONE,
             read_version=commit - 1,
             properties={
                 VERSION: to_json(replace(manifest, data=(), frontier=None)),

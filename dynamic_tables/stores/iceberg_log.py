@@ -72,15 +72,15 @@ class IcebergLog(VersionLog):
 
         if UNSAFE.intersection(str(self.directory)):
             raise InputError(f"{self.directory}: addresses in Iceberg cannot have %, # or ?: rename it")
-        created = {CREATED_PROPERTY: to_json(manifest)}
         schema = arrow_schema(manifest.columns)
+        # New columns are numbered from 1 on.
+        mapping = [{"field-id": place, "names": [name]} for place, name in enumerate(schema.names, 1)]
+        properties = {CREATED_PROPERTY: to_json(manifest), NAME_MAPPING: json.dumps(mapping)}
         location = f"file://{self.directory}"
         try:
-            table = self.catalog.create_table(TABLE, schema, location, properties=PROPERTIES | created)
+            self.catalog.create_table(TABLE, schema, location, properties=PROPERTIES | properties)
         except TableAlreadyExistsError:
             raise VersionExists(f"version {manifest.number} exists") from None
-        with table.transaction() as transaction:
-            transaction.set_properties({NAME_MAPPING: name_mapping(table.schema(), None)})
 
     # Reading
 

@@ -13,7 +13,8 @@ pytest.importorskip("pyiceberg")
 pytest.importorskip("polars")
 import polars
 import pyarrow as pa
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable, Field, write_deltalake
+from deltalake.schema import PrimitiveType
 from warehouse_worlds import BASES, WarehouseWorld, drawn_world, drawn_write
 
 from dynamic_tables.stores import delta_log
@@ -158,6 +159,47 @@ def test_what_others_write_to_a_table_is_refused_until_it_is_taken_back(tmp_path
     world.drive(60)
     assert len(world.rows("a")) == 4
     assert not world.wrong_tables()
+
+
+def foreign_commit(place: Path, *actions: dict[str, Any]) -> None:
+    """A commit of another program, which is written as such programs do."""
+    folder = place / "_delta_log"
+    number = 1 + max(int(path.stem) for path in folder.glob("*.json"))
+    lines = [{"commitInfo": {"timestamp": 1, "operation": "DELETE", "operationParameters": {}}}, *actions]
+    (folder / f"{number:020}.json").write_text("\n".join(map(json.dumps, lines)))
+
+
+def test_rows_that_others_delete_by_a_vector_are_not_passed_over(tmp_path: Path) -> None:
+    """The file stays the same; a row of it is gone for other readers."""
+    world = world_in(tmp_path, "delta")
+    place = world.warehouse.location("a")
+    commit = place / "_delta_log" / f"{1:020}.json"
+    (added,) = [
+        action["add"] for line in commit.read_text().splitlines() if "add" in (action := json.loads(line))
+    ]
+    vector = {"storageType": "i", "pathOrInlineDv": "wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L"}
+    vector |= {"sizeInBytes": 40, "cardinality": 1}
+    removed = {"path": added["path"], "dataChange": True, "deletionTimestamp": 1}
+    foreign_commit(place, {"remove": removed}, {"add": added | {"deletionVector": vector}})
+    with pytest.raises(InputError, match="another program changed the table"):
+        world.sql("SELECT * FROM a")
+
+
+def test_columns_that_others_change_are_refused(tmp_path: Path) -> None:
+    world = world_in(tmp_path, "delta")
+    place = world.warehouse.location("a")
+    DeltaTable(str(place)).alter.add_columns(Field("z", PrimitiveType("long")))
+    with pytest.raises(InputError, match="another program changed the table"):
+        world.sql("INSERT INTO a VALUES (1, 1)")
+
+
+def test_demands_of_others_on_writers_are_refused(tmp_path: Path) -> None:
+    """Such as that no row is ever deleted."""
+    world = world_in(tmp_path, "delta")
+    place = world.warehouse.location("a")
+    DeltaTable(str(place)).alter.set_table_properties({"delta.appendOnly": "true"})
+    with pytest.raises(InputError, match=r"delta\.appendOnly lets no row be changed or deleted"):
+        world.sql("DELETE FROM a WHERE k = 1")
 
 
 def test_commits_of_others_that_change_no_file_are_passed_over(tmp_path: Path) -> None:
