@@ -6,6 +6,7 @@ some kinds of objects only, are short, and are read from its tokens.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import Any, TypeAlias
 
 from sqlglot import exp
@@ -13,8 +14,23 @@ from sqlglot.errors import SqlglotError
 
 from dynamic_tables.catalog import ddl
 from dynamic_tables.catalog.lags import DOWNSTREAM, TargetLag, check_target_lag
-from dynamic_tables.sql.definitions import DIALECT, Lookup, SqlDefinition, bind_definition, parse_statement
+from dynamic_tables.maintenance.queries import Query
+from dynamic_tables.sql.definitions import (
+    DIALECT,
+    EngineDefinition,
+    Lookup,
+    SqlDefinition,
+    bind_definition,
+    parse_statement,
+)
 from dynamic_tables.sql.names import fold_name, refuse_unknown, table_name
+from dynamic_tables.sql.options import (
+    DYNAMIC,
+    accept_comment,
+    accept_without_effect,
+    read_options,
+    refuse_options,
+)
 from dynamic_tables.sql.tokens import Tokens
 from dynamic_tables.sql.types import type_of
 from dynamic_tables.values.errors import Refused
@@ -24,6 +40,8 @@ from pruning.errors import InputError
 UNITS_US = {"second": 1_000_000, "minute": 60_000_000, "hour": 3_600_000_000, "day": 86_400_000_000}
 OBJECTS = ("DYNAMIC TABLE", "TABLE", "VIEW")
 AUTO = "AUTO"
+# The parts of CREATE that are read here.
+HANDLED = frozenset({"this", "kind", "replace", "expression", "properties", "exists"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +69,7 @@ class CreateTableAs:
 
 Statement: TypeAlias = ddl.Statement | Refresh | NoChange | CreateTableAs
 # Returns the definition by which an engine computes a query that is refused here.
-EngineFallback: TypeAlias = Callable[[SqlDefinition, Refused], ddl.Definition]
+EngineFallback: TypeAlias = Callable[[SqlDefinition, Refused], EngineDefinition]
 
 
 def read_statement(
@@ -77,6 +95,8 @@ def read_statement(
     tokens = Tokens(text, DIALECT)
     reader = READERS.get(tokens.first)
     if reader is None:
+        if tokens.first != "CREATE":
+            raise InputError(f"{tokens.first or 'nothing'} is no statement that is known here")
         return read_create(
             parse_statement(text), SqlDefinition(tokens.behind("AS")), lookup, warehouse, engine
         )
@@ -117,7 +137,8 @@ def read_create(
 ) -> Statement:
     """Read CREATE of a table, view, dynamic table or clone."""
     if not isinstance(node, exp.Create):
-        raise InputError(f"{type(node).__name__.upper()} is no statement that is known here")
+        beginning = shorten(node.sql(dialect=DIALECT), 40, placeholder=" ...")
+        raise InputError(f"{beginning} is no statement that is known here, or has a clause that is not")
     replaces = bool(node.args.get("replace"))
     if node.args.get("exists"):
         created = node.this.this if isinstance(node.this, exp.Schema) else node.this
@@ -125,26 +146,36 @@ def read_create(
             return NoChange(table_name(created), "it is there already")
     if node.args.get("clone") is not None:
         return read_clone(node, replaces=replaces)
-    options = properties(node)
-    if exp.DynamicProperty in options:
+    options = read_options(node)
+    if options.pop(DYNAMIC, None) is not None:
         return dynamic_table(node, options, definition, lookup, warehouse, engine)
-    refuse_unknown(node, frozenset({"this", "kind", "replace", "expression", "exists"}), "CREATE")
+    refuse_unknown(node, HANDLED, "CREATE")
     if node.kind == "VIEW" and isinstance(node.this, exp.Table):
+        accept_comment(options)
+        refuse_options(options, "CREATE VIEW")
         bind_definition(definition, lookup)
         return ddl.CreateView(table_name(node.this), definition, replaces)
-    if node.kind == "TABLE" and isinstance(node.this, exp.Table) and node.expression is not None:
-        fields = bind_definition(definition, lookup).fields
-        return CreateTableAs(ddl.CreateTable(table_name(node.this), fields, replaces), definition)
-    if node.kind != "TABLE" or not isinstance(node.this, exp.Schema) or node.expression is not None:
+    if node.kind != "TABLE" or isinstance(node.this, exp.Schema) is (node.expression is not None):
         raise Refused(f"CREATE {node.kind} of this form", "is not supported")
-    columns = tuple(column_of(column) for column in node.this.expressions)
-    return ddl.CreateTable(table_name(node.this.this), columns, replaces)
+    if node.expression is not None:
+        fields = bind_definition(definition, lookup).fields
+    else:
+        fields = tuple(column_of(column) for column in node.this.expressions)
+    accept_without_effect(options, fields)
+    refuse_options(options, "CREATE TABLE")
+    if node.expression is not None:
+        return CreateTableAs(ddl.CreateTable(table_name(node.this), fields, replaces), definition)
+    return ddl.CreateTable(table_name(node.this.this), fields, replaces)
 
 
 def column_of(node: Any) -> Field:
-    """Read a column of CREATE TABLE."""
+    """Read a column of CREATE TABLE; a comment is ignored, and what would restrict or fill it is refused."""
     if not isinstance(node, exp.ColumnDef) or node.args.get("kind") is None:
         raise Refused(f"{node.sql(dialect=DIALECT)}", "is not supported as a column")
+    for constraint in node.args.get("constraints") or ():
+        if not isinstance(constraint.kind, exp.CommentColumnConstraint):
+            what = constraint.sql(dialect=DIALECT)
+            raise Refused(what, f"is not supported of a column: leave it out of {node.name}")
     return Field(fold_name(node.this), type_of(node.args["kind"]))
 
 
@@ -158,18 +189,6 @@ def read_clone(node: Any, *, replaces: bool) -> Statement:
     return ddl.CloneSchema(original, clone) if node.kind == "SCHEMA" else ddl.Clone(original, clone)
 
 
-def properties(node: Any) -> dict[Any, Any]:
-    """Return the options of CREATE: values by name in lower case, other options by their type."""
-    options: dict[Any, Any] = {}
-    holder = node.args.get("properties")
-    for part in () if holder is None else holder.expressions:
-        name = part.name.lower() if type(part) is exp.Property else type(part)
-        if name in options:
-            raise InputError(f"{str(name).upper()} is given twice")
-        options[name] = part.args.get("value")
-    return options
-
-
 def dynamic_table(
     node: Any,
     options: dict[Any, Any],
@@ -179,10 +198,10 @@ def dynamic_table(
     engine: EngineFallback | None,
 ) -> Statement:
     """Read CREATE DYNAMIC TABLE, which requires a warehouse and a target lag (R-DVS-01)."""
-    handled = frozenset({"this", "kind", "replace", "expression", "properties", "exists"})
-    refuse_unknown(node, handled, "CREATE DYNAMIC TABLE")
+    refuse_unknown(node, HANDLED, "CREATE DYNAMIC TABLE")
+    if isinstance(node.this, exp.Schema):
+        raise Refused("a list of columns", "is not supported in CREATE DYNAMIC TABLE: name them by AS")
     name = table_name(node.this)
-    del options[exp.DynamicProperty]
     if "warehouse" not in options and warehouse is None:
         raise InputError(f"{name} has no WAREHOUSE to refresh it: write WAREHOUSE = NAME")
     if "target_lag" not in options:
@@ -195,17 +214,17 @@ def dynamic_table(
     lag = options.pop("target_lag")
     mode = option_word(options.pop("refresh_mode", None), AUTO)
     initialize = option_word(options.pop("initialize", None), ddl.Initialize.ON_CREATE.value)
-    if options:
-        raise Refused(
-            f"{' and '.join(str(option).upper() for option in options)}", "is not supported in CREATE"
-        )
     kept: ddl.Definition = definition
     try:
-        chosen = refresh_mode(mode, definition, lookup)
+        query = bind_definition(definition, lookup)
+        chosen, fields = refresh_mode(mode, query), query.fields
     except Refused as refused:
         if engine is None or mode == ddl.Mode.INCREMENTAL.value:
             raise
         kept, chosen = engine(definition, refused), ddl.Mode.FULL
+        fields = kept.fields
+    accept_without_effect(options, fields)
+    refuse_options(options, "CREATE DYNAMIC TABLE")
     return ddl.CreateDynamicTable(
         name=name,
         definition=kept,
@@ -230,13 +249,12 @@ def option_member(kind: Any, value: str, option: str) -> Any:
     return kind(value)
 
 
-def refresh_mode(mode: str, definition: SqlDefinition, lookup: Lookup) -> ddl.Mode:
+def refresh_mode(mode: str, query: Query) -> ddl.Mode:
     """Return the refresh mode of a table; AUTO is resolved here, once and for all (R-DVS-20).
 
     Raises:
         Refused: The mode is INCREMENTAL, and the query cannot be maintained incrementally.
     """
-    query = bind_definition(definition, lookup)
     if mode == AUTO:
         return ddl.Mode.INCREMENTAL if query.incremental else ddl.Mode.FULL
     chosen: ddl.Mode = option_member(ddl.Mode, mode, "REFRESH_MODE")

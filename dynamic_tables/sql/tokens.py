@@ -89,7 +89,8 @@ class Tokens:
         depth = 0
         for place, token in enumerate(self.tokens):
             depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
-            if depth == 0 and token.text.upper() == word and token.token_type is not TokenType.IDENTIFIER:
+            quoted = token.token_type in (TokenType.IDENTIFIER, TokenType.STRING)
+            if depth == 0 and token.text.upper() == word and not quoted:
                 self.place = place + 1
                 return self.rest()
         return ""

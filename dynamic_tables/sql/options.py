@@ -1,0 +1,79 @@
+"""The options of CREATE: their names as users write them, and those that are accepted without effect."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlglot import exp
+
+from dynamic_tables.maintenance.algebra import Scan
+from dynamic_tables.sql.expressions import Binder, sql_text
+from dynamic_tables.sql.scopes import scope_of
+from dynamic_tables.values.errors import Refused
+from dynamic_tables.values.types import Field
+from pruning.errors import InputError
+
+COMMENT, CLUSTER_BY, TRANSIENT, DYNAMIC = "comment", "cluster by", "transient", "dynamic"
+NAMES: Mapping[type[Any], str] = {
+    exp.SchemaCommentProperty: COMMENT,
+    exp.ClusterProperty: CLUSTER_BY,
+    exp.TransientProperty: TRANSIENT,
+    exp.DynamicProperty: DYNAMIC,
+}
+
+
+def read_options(node: Any) -> dict[str, Any]:
+    """Return the options of CREATE by name: the value of NAME = VALUE, of others the parsed option.
+
+    Raises:
+        InputError: An option is written twice.
+    """
+    options: dict[str, Any] = {}
+    holder = node.args.get("properties")
+    for part in () if holder is None else holder.expressions:
+        plain = type(part) is exp.Property
+        name = part.name.lower() if plain else NAMES.get(type(part)) or sql_text(part).lower()
+        if name in options:
+            raise InputError(f"{name.upper()} is given twice")
+        options[name] = part.args.get("value") if plain else part
+    return options
+
+
+def accept_without_effect(options: dict[str, Any], fields: Sequence[Field]) -> None:
+    """Take COMMENT, CLUSTER BY and TRANSIENT out of the options of a table, which they do not change.
+
+    Args:
+        options: The options, from which these are removed.
+        fields: The columns of the table, over which the keys of CLUSTER BY have to be expressions.
+
+    Raises:
+        InputError: A key of CLUSTER BY names no column, or the comment is no text.
+        Refused: A key of CLUSTER BY is no expression that is supported.
+    """
+    options.pop(TRANSIENT, None)
+    accept_comment(options)
+    cluster = options.pop(CLUSTER_BY, None)
+    if cluster is not None:
+        binder = Binder(scope_of(Scan("", tuple(fields)), ""), {})
+        for key in cluster.expressions:
+            binder.bind(key)
+
+
+def accept_comment(options: dict[str, Any]) -> None:
+    """Take COMMENT out of the options.
+
+    Raises:
+        InputError: It is no text.
+    """
+    comment = options.pop(COMMENT, None)
+    if comment is not None and not (isinstance(comment.this, exp.Literal) and comment.this.is_string):
+        raise InputError("COMMENT has to be a text in quotes")
+
+
+def refuse_options(options: Mapping[str, Any], statement: str) -> None:
+    """Refuse the options that are left.
+
+    Raises:
+        Refused: There are some.
+    """
+    if options:
+        raise Refused(f"{' and '.join(map(str.upper, options))}", f"is not supported in {statement}")
