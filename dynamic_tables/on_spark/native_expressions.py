@@ -238,4 +238,9 @@ NATIVE: Mapping[str, Native] = {
     "like": like,
     **{name: same(getattr(F, name)) for name in ("year", "month", "hour", "minute", "second")},
     "day": same(F.dayofmonth),
+    "quarter": same(F.quarter),
+    "week": same(F.weekofyear),
+    "dayofyear": same(F.dayofyear),
+    "dayofweek": same(lambda at: F.dayofweek(at) - 1),
+    "dayofweekiso": same(lambda at: F.weekday(at) + 1),
 }

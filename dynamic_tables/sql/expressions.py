@@ -6,23 +6,29 @@ from typing import Any, TypeAlias
 
 from sqlglot import exp
 
-from dynamic_tables.sql.functions import BINARY, DIALECT, LISTS, UNARY, VOLATILE, VOLATILE_NAMES
-from dynamic_tables.sql.names import fold_name, refuse_unknown
+from dynamic_tables.sql import conversions
+from dynamic_tables.sql.functions import BINARY, UNARY, VOLATILE, VOLATILE_NAMES
+from dynamic_tables.sql.names import fold_name, refuse_unknown, sql_text
+from dynamic_tables.sql.rules import Rule, function_rule, refusal_rule, variadic_rule
 from dynamic_tables.sql.scopes import Scope
-from dynamic_tables.sql.types import cast_type
+from dynamic_tables.sql.times import (
+    bind_date_trunc,
+    bind_datediff,
+    bind_extract,
+    bind_interval,
+    dateadd_rule,
+)
 from dynamic_tables.values.errors import Refused
-from dynamic_tables.values.expressions import Cast, Expression, Literal
-from dynamic_tables.values.functions import FUNCTIONS, LAZY, UNITS_US, as_type, call, case
+from dynamic_tables.values.expressions import Expression, Literal
+from dynamic_tables.values.functions import FUNCTIONS, LAZY, as_type, call, case
 from dynamic_tables.values.types import (
     BOOLEAN,
     DIGITS_MAX,
     FLOAT,
     INTEGER,
-    INTERVAL,
     NULL,
     SCALE_MAX,
     TEXT,
-    TIMESTAMP,
     decimal,
     fits,
 )
@@ -98,14 +104,6 @@ class Binder:
         return as_type(self.bind(node), BOOLEAN)
 
 
-Rule: TypeAlias = Callable[[Binder, Any], Expression]
-
-
-def sql_text(node: exp.Expression) -> str:
-    """Return an expression as SQL text."""
-    return node.sql(dialect="snowflake")
-
-
 def bind_literal(binder: Binder, node: exp.Literal) -> Expression:
     """Bind text, or a number with exactly the digits that are written."""
     if node.is_string:
@@ -119,86 +117,6 @@ def bind_literal(binder: Binder, node: exp.Literal) -> Expression:
             f"the number {node.this} has more than {DIGITS_MAX} digits, or {SCALE_MAX} behind the point"
         )
     return Literal(int(number), INTEGER) if node.this.isdigit() else Literal(number, decimal(scale))
-
-
-def function_rule(name: str, *arguments: str) -> Rule:
-    """Return the rule of a function of these arguments of the node, of which the last may be missing."""
-
-    def run(binder: Binder, node: exp.Expression) -> Expression:
-        refuse_unknown(node, DIALECT.union(arguments), node_name(node))
-        nodes = [node.args.get(argument) for argument in arguments]
-        return call(name, *(binder.bind(part) for part in nodes if part is not None))
-
-    return run
-
-
-def variadic_rule(name: str) -> Rule:
-    """Return the rule of a function of all expressions of the node."""
-
-    def run(binder: Binder, node: exp.Expression) -> Expression:
-        refuse_unknown(node, LISTS, node_name(node))
-        first = () if node.this is None else (node.this,)
-        return call(name, *map(binder.bind, (*first, *node.expressions)))
-
-    return run
-
-
-def node_name(node: exp.Expression) -> str:
-    """Return the name of a function without its arguments, or the text of another expression."""
-    return f"{node.sql_name()}(...)" if isinstance(node, exp.Func) else sql_text(node)
-
-
-def unit_of(node: exp.Expression) -> Expression:
-    """Return the unit of a function of time, in the singular."""
-    written_unit = node.args.get("unit")
-    name = "day" if written_unit is None else written_unit.name.lower()
-    return Literal(name.removesuffix("s"), TEXT)
-
-
-def bind_date_trunc(binder: Binder, node: exp.Expression) -> Expression:
-    """Bind DATE_TRUNC."""
-    return call("date_trunc", unit_of(node), as_moment(binder.bind(node.this)))
-
-
-def as_moment(expression: Expression) -> Expression:
-    """Cast text to a timestamp; leave other expressions as they are."""
-    return as_type(expression, TIMESTAMP) if expression.type == TEXT else expression
-
-
-def bind_datediff(binder: Binder, node: exp.Expression) -> Expression:
-    """Bind DATEDIFF, whose tree has the later time first."""
-    return call("datediff", unit_of(node), binder.bind(node.expression), binder.bind(node.this))
-
-
-def dateadd_rule(sign: str) -> Rule:
-    """Return the rule of DATEADD, or of its inverse."""
-
-    def run(binder: Binder, node: exp.Expression) -> Expression:
-        count = binder.bind(node.expression)
-        count = count if sign == "+" else call("negate", count)
-        return call("dateadd", unit_of(node), count, as_moment(binder.bind(node.this)))
-
-    return run
-
-
-def bind_interval(binder: Binder, node: exp.Interval) -> Expression:
-    """Bind a length of time in units of fixed length."""
-    written_unit = node.args.get("unit")
-    count, name = (
-        (node.name, written_unit.name.lower().removesuffix("s")) if written_unit is not None else ("", "")
-    )
-    if name not in UNITS_US or not count.lstrip("-").isdigit():
-        raise Refused(f"{sql_text(node)}", "is not supported: write a whole number of weeks to microseconds")
-    return Literal(int(count) * UNITS_US[name], INTERVAL)
-
-
-def bind_cast(binder: Binder, node: exp.Cast) -> Expression:
-    """Bind CAST, :: and TRY_CAST."""
-    refuse_unknown(node, DIALECT | {"to"}, "a cast")
-    wanted, operand = cast_type(node.to), binder.bind(node.this)
-    if isinstance(node, exp.TryCast):
-        return Cast(operand, wanted, lenient=True)
-    return as_type(operand, wanted)
 
 
 def bind_case(binder: Binder, node: exp.Case) -> Expression:
@@ -296,18 +214,11 @@ def bind_parse_json(binder: Binder, node: exp.ParseJSON) -> Expression:
 def bind_call(binder: Binder, node: exp.Anonymous) -> Expression:
     """Bind a function that has no node of its own in the parser."""
     name = node.name.lower()
+    if name in conversions.CONVERSIONS:
+        return conversions.bind_conversion(binder, node)
     if name not in FUNCTIONS and name not in LAZY:
         raise Refused(f"the function {node.name.upper()}", "is not supported")
     return call(name, *map(binder.bind, node.expressions))
-
-
-def refusal_rule(construct: str, hint: str) -> Rule:
-    """Return the rule that refuses a construct which no mode supports."""
-
-    def run(binder: Binder, node: exp.Expression) -> Expression:
-        raise Refused(construct, f"is not supported{hint}")
-
-    return run
 
 
 BINDERS: Mapping[type[Any], Rule] = {
@@ -339,8 +250,8 @@ BINDERS: Mapping[type[Any], Rule] = {
     exp.TimestampAdd: dateadd_rule("+"),
     exp.DateSub: dateadd_rule("-"),
     exp.Interval: bind_interval,
-    exp.Cast: bind_cast,
-    exp.TryCast: bind_cast,
+    exp.Extract: bind_extract,
+    **conversions.RULES,
     exp.Case: bind_case,
     exp.If: bind_iff,
     exp.Nullif: bind_nullif,

@@ -16,8 +16,8 @@ from dynamic_tables.maintenance.algebra import (
     WindowFunction,
 )
 from dynamic_tables.maintenance.narrowing import remap_function
-from dynamic_tables.sql.expressions import Binder, sql_text
-from dynamic_tables.sql.names import refuse_unknown
+from dynamic_tables.sql.expressions import Binder
+from dynamic_tables.sql.names import refuse_unknown, sql_text
 from dynamic_tables.values.errors import Refused
 from dynamic_tables.values.expressions import Column, Expression, parts, remap_columns, with_parts
 from dynamic_tables.values.functions import as_type

@@ -14,6 +14,11 @@ def fold_name(identifier: exp.Expression) -> str:
     return name if quoted else name.lower()
 
 
+def sql_text(node: exp.Expression) -> str:
+    """Return an expression as SQL text."""
+    return node.sql(dialect="snowflake")
+
+
 def table_name(table: exp.Expression) -> str:
     """ "schema.table", or the table alone; of an object without its own name, the schema."""
     parts = [table.args.get(part) for part in ("catalog", "db", "this")]

@@ -6,7 +6,8 @@ from typing import Any
 from sqlglot import exp
 
 from dynamic_tables.maintenance.algebra import Scan
-from dynamic_tables.sql.expressions import Binder, sql_text
+from dynamic_tables.sql.expressions import Binder
+from dynamic_tables.sql.names import sql_text
 from dynamic_tables.sql.scopes import scope_of
 from dynamic_tables.values.errors import Refused
 from dynamic_tables.values.types import Field

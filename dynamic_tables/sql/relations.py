@@ -17,9 +17,9 @@ from dynamic_tables.maintenance.algebra import (
     Scan,
     UnionAll,
 )
-from dynamic_tables.sql.expressions import Binder, sql_text
+from dynamic_tables.sql.expressions import Binder
 from dynamic_tables.sql.joins import bind_flatten, conjuncts, with_keys
-from dynamic_tables.sql.names import fold_name, refuse_unknown, table_name
+from dynamic_tables.sql.names import fold_name, refuse_unknown, sql_text, table_name
 from dynamic_tables.sql.scopes import Scope, joined_scope, scope_of
 from dynamic_tables.sql.stages import Stages, expand_stars
 from dynamic_tables.values.errors import Refused

@@ -5,9 +5,9 @@ from typing import Any
 from sqlglot import exp
 
 from dynamic_tables.maintenance.algebra import Distinct, Filter, Project, Relation
-from dynamic_tables.sql.expressions import Binder, sql_text
+from dynamic_tables.sql.expressions import Binder
 from dynamic_tables.sql.groups import Grouping, Windowing, aggregates_in
-from dynamic_tables.sql.names import fold_name, refuse_unknown
+from dynamic_tables.sql.names import fold_name, refuse_unknown, sql_text
 from dynamic_tables.sql.scopes import Scope
 from dynamic_tables.values.expressions import remap_columns
 from pruning.errors import InputError

@@ -58,18 +58,21 @@ def type_of(written: exp.DataType) -> Type:
     return TYPES[written.this]
 
 
-def cast_type(written: exp.DataType) -> Type:
-    """Return the type of a cast, which has no length; the length of a column is ignored elsewhere.
+def length_of(written: exp.DataType) -> int | None:
+    """Return the most characters or digits that a cast to a type allows; None if any number of them.
 
     Raises:
-        Refused: The type is not supported, or the cast would shorten or refuse a value by its length.
+        Refused: The length of this type would be ignored.
+        InputError: A number has more digits behind the point than digits, or more than 38.
     """
-    length = [part.name for part in written.expressions]
-    number = written.this == Written.DECIMAL
-    if length and not (number and int(length[0]) == DIGITS_MAX):
-        instead = ", ".join([str(DIGITS_MAX), *length[1:]])
-        hint = f": write NUMBER({instead})" if number else ""
-        raise Refused(
-            f"the length of {written.sql(dialect='snowflake')}", f"is not supported in a cast{hint}"
-        )
-    return type_of(written)
+    lengths = [int(part.name) for part in written.expressions]
+    if written.this == Written.DECIMAL:
+        digits, scale = (*lengths, 0, 0)[:2]
+        if not scale <= digits <= DIGITS_MAX or not digits:
+            raise InputError(f"a number has {scale or 1} to {DIGITS_MAX} digits, not {digits}")
+        return None if digits == DIGITS_MAX else digits
+    if TYPES.get(written.this) == TEXT:
+        return lengths[0] if lengths else 1 if written.this == Written.CHAR else None
+    if lengths:
+        raise Refused(f"the length of {written.sql(dialect='snowflake')}", "is not supported in a cast")
+    return None

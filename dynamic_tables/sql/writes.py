@@ -10,8 +10,8 @@ from dynamic_tables.maintenance.algebra import Project, Relation, Scan
 from dynamic_tables.maintenance.narrowing import narrow_relation
 from dynamic_tables.maintenance.queries import Query
 from dynamic_tables.sql.definitions import parse_statement
-from dynamic_tables.sql.expressions import Binder, sql_text
-from dynamic_tables.sql.names import fold_name, refuse_unknown, table_name
+from dynamic_tables.sql.expressions import Binder
+from dynamic_tables.sql.names import fold_name, refuse_unknown, sql_text, table_name
 from dynamic_tables.sql.relations import BoundTable, BoundView, Lookup, Names, bind_query, cast_columns
 from dynamic_tables.sql.scopes import Scope
 from dynamic_tables.values.changes import Row

@@ -1,6 +1,7 @@
 """CAST: how a value of each kind becomes a value of another type."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
@@ -12,6 +13,7 @@ from dynamic_tables.values.errors import CastFailed
 from dynamic_tables.values.types import Kind, Type, fits
 
 TRUE_TEXTS = frozenset({"true", "t", "yes", "y", "on", "1"})
+DASHED_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 FALSE_TEXTS = frozenset({"false", "f", "no", "n", "off", "0"})
 
 
@@ -119,7 +121,17 @@ def to_date(value: Any, wanted: Type) -> Cell:
     """Convert a time, or text by ISO 8601, to its day."""
     if isinstance(value, datetime):
         return value.date()
-    return value if isinstance(value, date) else datetime.fromisoformat(value.strip()).date()
+    return value if isinstance(value, date) else moment_of(value).date()
+
+
+def moment_of(value: Any) -> datetime:
+    """Read text by ISO 8601, with dashes between year, month and day; digits alone would be seconds."""
+    if not isinstance(value, str):
+        raise TypeError(value)
+    text = value.strip()
+    if DASHED_DAY.match(text) is None:
+        raise ValueError(value)
+    return datetime.fromisoformat(text)
 
 
 def to_timestamp(value: Any, wanted: Type) -> Cell:
@@ -129,7 +141,7 @@ def to_timestamp(value: Any, wanted: Type) -> Cell:
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day)
     if isinstance(value, str):
-        moment = datetime.fromisoformat(value.strip())
+        moment = moment_of(value)
         return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
     if isinstance(value, int) and not isinstance(value, bool):
         return datetime.fromtimestamp(value, tz=UTC).replace(tzinfo=None)

@@ -12,7 +12,9 @@ from dynamic_tables.values.comparisons import COMPARISONS
 from dynamic_tables.values.errors import CastFailed
 from dynamic_tables.values.expressions import Call, Case, Cast, Expression, Literal
 from dynamic_tables.values.json_cells import parse_json
+from dynamic_tables.values.lengths import LIMITS
 from dynamic_tables.values.signatures import Resolver, Signature, Types, fixed_types, one_argument
+from dynamic_tables.values.time_parts import TIME_PARTS
 from dynamic_tables.values.types import (
     ARRAY,
     BOOLEAN,
@@ -157,15 +159,11 @@ def concat_ws(types: Types) -> Signature:
     return Signature(TEXT, (TEXT,) * len(types), lambda separator, *texts: separator.join(texts))
 
 
-def part_of_time(name: str) -> Resolver:
-    """Return the resolver of YEAR, MONTH and the like."""
-    return fixed_types(INTEGER, TIMESTAMP, apply=lambda at: getattr(at, name))
-
-
 FUNCTIONS: Mapping[str, Resolver] = {
     **COMPARISONS,
     **ARITHMETIC,
-    **{name: part_of_time(name) for name in ("year", "month", "day", "hour", "minute", "second")},
+    **TIME_PARTS,
+    **LIMITS,
     "date_trunc": time_function(1, 2, truncate_time, None),
     "dateadd": time_function(1, 3, with_year_check(add_units), None),
     "datediff": lambda types: Signature(INTEGER, (TEXT, TIMESTAMP, TIMESTAMP), count_boundaries),

@@ -52,6 +52,11 @@ CELLS: dict[Type, tuple[Cell, ...]] = {
     ),
 }
 A, B = 0, 1
+# The parts of times that Spark has functions for.
+PARTS = (
+    *("year", "quarter", "month", "week", "day", "hour", "minute", "second"),
+    *("dayofweek", "dayofweekiso", "dayofyear"),
+)
 
 
 def pair(type_: Type) -> tuple[Expression, Expression]:
@@ -89,8 +94,9 @@ def expressions_of(type_: Type) -> list[Expression]:
         both += [call(name, a, b) for name in ("concat", "startswith", "endswith", "contains")]
         both += [call("length", a), call("like", a, Literal("a%", TEXT)), call("like", a, Literal("_", TEXT))]
         both += [call("upper", a), call("=", a, Literal("it's \\", TEXT))]
+        both += [call("try limit characters", a, Literal(1, INTEGER))]
     if type_ in (DATE, TIMESTAMP):
-        both += [call(name, a) for name in ("year", "month", "day", "hour", "minute", "second")]
+        both += [call(name, a) for name in (*PARTS, "yearofweek", "epoch_second")]
         both += [
             Cast(a, DATE if type_ == TIMESTAMP else TIMESTAMP),
             call("date_trunc", Literal("month", TEXT), a),
