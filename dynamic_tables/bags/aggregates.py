@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
-from typing import Any, TypeAlias
+from typing import Any
 
+from dynamic_tables.bags.aggregate_signatures import AggregateResolver, AggregateSignature, numeric_argument
+from dynamic_tables.bags.listed_aggregates import LISTED
+from dynamic_tables.bags.statistics import STATISTICS
 from dynamic_tables.maintenance.algebra import Aggregate
 from dynamic_tables.values.arithmetic import quotient, quotient_scale, with_digit_check
 from dynamic_tables.values.cells import EXACT, NAN, canonical, key
@@ -16,29 +18,8 @@ from dynamic_tables.values.evaluation import compile_expression
 from dynamic_tables.values.expressions import Expression
 from dynamic_tables.values.functions import as_type
 from dynamic_tables.values.key_texts import sort_key
-from dynamic_tables.values.types import BOOLEAN, FLOAT, INTEGER, NUMBERS, PLAIN, Kind, Type
+from dynamic_tables.values.types import BOOLEAN, FLOAT, INTEGER, PLAIN, Kind, Type
 from pruning.errors import InputError
-
-# Computes an aggregate from the cells of a group that are not NULL.
-Compute: TypeAlias = Callable[[Sequence[Any]], Cell]
-
-
-@dataclass(frozen=True, slots=True)
-class AggregateSignature:
-    """An aggregate function resolved for one type of argument."""
-
-    result: Type
-    argument: Type
-    compute: Compute
-
-
-def numeric_argument(name: str, argument: Type) -> Type:
-    """Return the type to which a numeric argument is cast; raise InputError for one that is no number."""
-    if argument.kind in (Kind.VARIANT, Kind.NULL):
-        return FLOAT if argument.kind is Kind.VARIANT else INTEGER
-    if argument.kind not in NUMBERS:
-        raise InputError(f"{name} takes numbers, not {argument}: cast it")
-    return argument
 
 
 def count_signature(argument: Type) -> AggregateSignature:
@@ -104,7 +85,7 @@ SUMS: Mapping[Kind, Callable[[Sequence[Any]], Any]] = {
 }
 
 
-def extreme_signature(name: str, choose: Callable[..., Any]) -> Callable[[Type], AggregateSignature]:
+def extreme_signature(name: str, choose: Callable[..., Any]) -> AggregateResolver:
     """Return the resolver of MIN or MAX; NaN is the greatest number."""
 
     def resolve(argument: Type) -> AggregateSignature:
@@ -120,13 +101,27 @@ def extreme_signature(name: str, choose: Callable[..., Any]) -> Callable[[Type],
     return resolve
 
 
-AGGREGATES: Mapping[str, Callable[[Type], AggregateSignature]] = {
+def truth_resolver(combine: Callable[[Sequence[bool]], bool]) -> AggregateResolver:
+    """Return the resolver of an aggregate of truths, which is NULL of no cells."""
+
+    def compute(cells: Sequence[bool]) -> Cell:
+        return combine(cells) if cells else None
+
+    return lambda argument: AggregateSignature(BOOLEAN, BOOLEAN, compute)
+
+
+AGGREGATES: Mapping[str, AggregateResolver] = {
     "count": count_signature,
     "count_if": count_if_signature,
     "sum": sum_signature,
     "avg": average_signature,
     "min": extreme_signature("MIN", min),
     "max": extreme_signature("MAX", max),
+    "bool_or": truth_resolver(any),
+    "bool_and": truth_resolver(all),
+    "bool_xor": truth_resolver(lambda cells: sum(cells) == 1),
+    **STATISTICS,
+    **LISTED,
 }
 
 

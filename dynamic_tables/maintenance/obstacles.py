@@ -19,6 +19,8 @@ from dynamic_tables.values.types import Kind
 
 # The positions of the columns that are computed from a sum of doubles.
 Tainted = frozenset[int]
+# The aggregates that add cells; of doubles, or with a double as result, they are rounded.
+SUMMING = frozenset({"sum", "avg", "median", "var_samp", "var_pop", "stddev_samp", "stddev_pop"})
 
 
 def obstacle(relation: Relation) -> str | None:
@@ -92,7 +94,7 @@ def tainted_columns(relation: Relation) -> Tainted:
 
 def is_tainted(function: Aggregate | WindowFunction, tainted: Tainted) -> bool:
     """Tell whether a function is a sum of doubles, or computed from one."""
-    if function.function in ("sum", "avg") and function.type.kind is Kind.FLOAT:
+    if function.function in SUMMING and function.type.kind is Kind.FLOAT:
         return True
     arguments = (
         (function.argument, function.default)

@@ -43,7 +43,8 @@ def aggregate_columns(aggregate: Aggregate, argument: Column, stored: DataType) 
         argument: The column of its computed argument; canonical if the aggregate is of distinct cells.
         stored: The type of that column in Spark.
     """
-    exact = NATIVE[aggregate.function](aggregate, argument, stored)
+    native = NATIVE.get(aggregate.function)
+    exact = None if native is None else native(aggregate, argument, stored)
     return aggregate_of_list(aggregate, argument) if exact is None else exact
 
 
@@ -110,6 +111,7 @@ def aggregate_of_list(aggregate: Aggregate, argument: Column) -> AggregateColumn
     )
 
 
+# The aggregates that Spark has, too; Python computes all others.
 NATIVE: Mapping[str, Native] = {
     "count": count,
     "count_if": count_if,
@@ -117,4 +119,6 @@ NATIVE: Mapping[str, Native] = {
     "avg": average,
     "min": extreme(F.min),
     "max": extreme(F.max),
+    "bool_and": extreme(F.min),
+    "bool_or": extreme(F.max),
 }

@@ -5,7 +5,6 @@ from typing import Any
 
 from sqlglot import exp
 
-from dynamic_tables.bags.aggregates import aggregate
 from dynamic_tables.maintenance.algebra import (
     Aggregate,
     Frame,
@@ -16,8 +15,10 @@ from dynamic_tables.maintenance.algebra import (
     WindowFunction,
 )
 from dynamic_tables.maintenance.narrowing import remap_function
+from dynamic_tables.sql.aggregates import AGGREGATES, bind_aggregate, bind_term
 from dynamic_tables.sql.expressions import Binder
 from dynamic_tables.sql.names import refuse_unknown, sql_text
+from dynamic_tables.sql.rules import function_name
 from dynamic_tables.values.errors import Refused
 from dynamic_tables.values.expressions import Column, Expression, parts, remap_columns, with_parts
 from dynamic_tables.values.functions import as_type
@@ -28,14 +29,6 @@ from pruning.errors import InputError
 AGGREGATES_FROM = 1_000_000
 WINDOWS_FROM = 2_000_000
 
-NAMES = {
-    exp.Sum: "sum",
-    exp.Avg: "avg",
-    exp.Min: "min",
-    exp.Max: "max",
-    exp.Count: "count",
-    exp.CountIf: "count_if",
-}
 RANKS = {exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank"}
 NEIGHBOURS = {exp.Lag: "lag", exp.Lead: "lead"}
 WINDOW_CLAUSES = frozenset({"this", "partition_by", "order", "spec", "over"})
@@ -59,22 +52,6 @@ def aggregates_in(node: Any) -> Iterator[Any]:
         return
     for part in node.iter_expressions():
         yield from aggregates_in(part)
-
-
-def bind_aggregate(binder: Binder, node: Any) -> Aggregate:
-    """Bind an aggregate and its argument."""
-    name = NAMES.get(type(node))
-    if name is None:
-        raise Refused(f"the aggregate {node.sql_name()}", "is not supported")
-    refuse_unknown(node, frozenset({"this", "big_int", "zero_on_all_null"}), f"{name.upper()}(...)")
-    argument = node.this
-    if isinstance(argument, exp.Star):
-        return aggregate("count", None)
-    if not isinstance(argument, exp.Distinct):
-        return aggregate(name, binder.bind(argument))
-    if len(argument.expressions) != 1:
-        raise Refused(f"{name.upper()}(DISTINCT) of several columns", "is not supported")
-    return aggregate(name, binder.bind(argument.expressions[0]), distinct=True)
 
 
 class Grouping:
@@ -143,17 +120,11 @@ class Windowing:
         refuse_unknown(node, WINDOW_CLAUSES, "a window function")
         partition = tuple(map(self.below.bind, node.args.get("partition_by") or ()))
         order = node.args.get("order")
-        terms = () if order is None else tuple(map(self.term, order.expressions))
+        terms = () if order is None else tuple(bind_term(self.below, term) for term in order.expressions)
         function = self.function(node.this, terms, node.args.get("spec"))
         if (partition, function) not in self.found:
             self.found.append((partition, function))
         return Column(WINDOWS_FROM + self.found.index((partition, function)), function.type)
-
-    def term(self, node: Any) -> Order:
-        """Bind one term of ORDER BY; NULL is the greatest value by default, as in Snowflake."""
-        return Order(
-            self.below.bind(node.this), bool(node.args.get("desc")), bool(node.args.get("nulls_first"))
-        )
 
     def function(self, node: Any, order: tuple[Order, ...], spec: Any) -> WindowFunction:
         """Bind the function of a window expression."""
@@ -165,8 +136,8 @@ class Windowing:
         if type(node) in EDGES:
             argument = self.below.bind(node.this)
             return WindowFunction(EDGES[type(node)], argument, order, argument.type, frame)
-        if type(node) not in NAMES:
-            raise Refused(f"the window function {sql_text(node)}", "is not supported")
+        if type(node) not in AGGREGATES:
+            raise Refused(f"the window function {function_name(node)}", "is not supported")
         aggregate = bind_aggregate(self.below, node)
         if aggregate.distinct:
             raise Refused("DISTINCT in a window function", "is not supported")

@@ -53,8 +53,13 @@ def refusal_rule(construct: str, hint: str) -> Rule:
     return run
 
 
-def node_name(node: exp.Expression) -> str:
-    """Return the name of a function without its arguments, or the text of another expression."""
+def function_name(node: exp.Expression) -> str:
+    """Return the name of a function as it is written; of another expression, its text."""
     text = sql_text(node)
     name, bracket, _ = text.partition("(")
-    return f"{name}(...)" if bracket and name and isinstance(node, exp.Func) else text
+    return name if bracket and name and isinstance(node, exp.Func) else text
+
+
+def node_name(node: exp.Expression) -> str:
+    """Return the name of a function without its arguments, or the text of another expression."""
+    return f"{function_name(node)}(...)" if isinstance(node, exp.Func) else sql_text(node)
