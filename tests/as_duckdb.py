@@ -20,6 +20,7 @@ from dynamic_tables.maintenance.algebra import (
     Join,
     Order,
     Project,
+    RangeFrame,
     Relation,
     Scan,
     UnionAll,
@@ -184,6 +185,8 @@ def windowed(relation: Window) -> str:
 def function(one: WindowFunction, partition: str) -> str:
     """A window function of which ties show nothing."""
     frame = ""
+    if isinstance(one.frame, RangeFrame):
+        raise NotRendered("a frame of values")
     if one.function not in UNTIED:
         whole = one.frame.first is None and one.frame.last is None
         peers = one.frame.first is None and one.frame.last == 0 and one.frame.peers

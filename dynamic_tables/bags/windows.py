@@ -1,6 +1,9 @@
 """Window functions over the rows of one partition; ties in their order are broken by row id (trap 23)."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from fractions import Fraction
 from operator import itemgetter
 from typing import Any, TypeAlias
 
@@ -9,10 +12,15 @@ from dynamic_tables.maintenance.algebra import Frame, Order, WindowFunction
 from dynamic_tables.values.changes import Cell, Row, RowId
 from dynamic_tables.values.evaluation import compile_expression
 from dynamic_tables.values.key_texts import sort_key
+from dynamic_tables.values.types import Kind
 
 Pair: TypeAlias = tuple[RowId, Row]
 # Computes a function for the ordered rows of a partition; the second argument has each row's group of ties.
 Function: TypeAlias = Callable[[Sequence[Pair], Sequence[int]], Sequence[Cell]]
+# The positions of the first row of a frame and of the first row after it.
+Span: TypeAlias = tuple[int, int]
+MICROSECOND = timedelta(microseconds=1)
+DAY_US = timedelta(days=1) // MICROSECOND
 
 
 def term_key(term: Order) -> Callable[[Row], Any]:
@@ -76,6 +84,36 @@ def dense_ranks(function: WindowFunction) -> Function:
     return lambda rows, groups: [group + 1 for group in groups]
 
 
+def percent_ranks(function: WindowFunction) -> Function:
+    """Compile PERCENT_RANK: the part of the other rows that are before the tie; 0 of a row alone."""
+
+    def run(rows: Sequence[Pair], groups: Sequence[int]) -> list[Cell]:
+        starts = [start for start, _ in frame_spans(Frame(0, 0, peers=True), groups)]
+        return [start / max(len(rows) - 1, 1) for start in starts]
+
+    return run
+
+
+def cumulative_distributions(function: WindowFunction) -> Function:
+    """Compile CUME_DIST: the part of the rows that are not behind the tie."""
+
+    def run(rows: Sequence[Pair], groups: Sequence[int]) -> list[Cell]:
+        return [end / len(rows) for _, end in frame_spans(Frame(last=0, peers=True), groups)]
+
+    return run
+
+
+def group_numbers(function: WindowFunction) -> Function:
+    """Compile NTILE: the number of one of groups of rows that are as equal as can be, larger ones first."""
+
+    def run(rows: Sequence[Pair], groups: Sequence[int]) -> list[Cell]:
+        small, larger_count = divmod(len(rows), function.offset)
+        sizes = [small + (place < larger_count) for place in range(min(function.offset, len(rows)))]
+        return [place + 1 for place, size in enumerate(sizes) for _ in range(size)]
+
+    return run
+
+
 def neighbour_values(sign: int) -> Callable[[WindowFunction], Function]:
     """Return the compiler of LAG or LEAD: the argument at the row `offset` away, or the default."""
 
@@ -98,17 +136,17 @@ def neighbour_values(sign: int) -> Callable[[WindowFunction], Function]:
 
 def frame_aggregates(function: WindowFunction) -> Function:
     """Compile an aggregate over the frame of each row."""
-    frame = function.frame
+    spans_of = compile_spans(function)
     if function.argument is None:
-        return lambda rows, groups: [end - start for start, end in frame_spans(frame, groups)]
+        return lambda rows, groups: [end - start for start, end in spans_of(rows, groups)]
     evaluate = compile_expression(function.argument)
     compute = AGGREGATES[function.function](function.argument.type).compute
 
     def run(rows: Sequence[Pair], groups: Sequence[int]) -> list[Cell]:
         cells = [evaluate(row) for _, row in rows]
-        by_span: dict[tuple[int, int], Cell] = {}
+        by_span: dict[Span, Cell] = {}
         values: list[Cell] = []
-        for span in frame_spans(frame, groups):
+        for span in spans_of(rows, groups):
             if span not in by_span:
                 by_span[span] = compute([cell for cell in cells[slice(*span)] if cell is not None])
             values.append(by_span[span])
@@ -117,17 +155,62 @@ def frame_aggregates(function: WindowFunction) -> Function:
     return run
 
 
-def frame_spans(frame: Frame, groups: Sequence[int]) -> list[tuple[int, int]]:
+def compile_spans(function: WindowFunction) -> Callable[[Sequence[Pair], Sequence[int]], list[Span]]:
+    """Return a function that gives the positions of the frame of each row of an ordered partition."""
+    frame = function.frame
+    if isinstance(frame, Frame):
+        return lambda rows, groups: frame_spans(frame, groups)
+    (term,) = function.order
+    evaluate, distance = compile_expression(term.expression), distance_of(term)
+
+    def run(rows: Sequence[Pair], groups: Sequence[int]) -> list[Span]:
+        cells = [evaluate(row) for _, row in rows]
+        places = [place for place, cell in enumerate(cells) if cell is not None]
+        # The rows with a NULL are all before or all behind the others.
+        first = places[0] if places else 0
+        values = [distance(cells[place]) for place in places]
+        peers = frame_spans(Frame(0, 0, peers=True), groups)
+        row_spans = []
+        for place, cell in enumerate(cells):
+            start, stop = peers[place]
+            if cell is not None:
+                value = values[place - first]
+                if frame.first is not None:
+                    start = first + bisect_left(values, value + Fraction(frame.first))
+                if frame.last is not None:
+                    stop = first + bisect_right(values, value + Fraction(frame.last))
+            start, stop = 0 if frame.first is None else start, len(rows) if frame.last is None else stop
+            row_spans.append((start, max(start, stop)))
+        return row_spans
+
+    return run
+
+
+def distance_of(term: Order) -> Callable[[Any], Fraction]:
+    """Return a function that gives the distance of a value from a fixed one, in the direction of an order."""
+    sign = -1 if term.descending else 1
+    match term.expression.type.kind:
+        case Kind.DATE:
+            return lambda cell: Fraction(sign * cell.toordinal() * DAY_US)
+        case Kind.TIMESTAMP:
+            return lambda cell: Fraction(sign * ((cell - datetime.min) // MICROSECOND))
+    return lambda cell: sign * Fraction(cell)
+
+
+def frame_spans(frame: Frame, groups: Sequence[int]) -> list[Span]:
     """Return for each row the positions of the first row of its frame and of the first row after it."""
     count = len(groups)
-    ends = list(range(count))
+    starts, ends = list(range(count)), list(range(count))
     if frame.peers:
         for place in range(count - 2, -1, -1):
             if groups[place] == groups[place + 1]:
                 ends[place] = ends[place + 1]
+        for place in range(1, count):
+            if groups[place] == groups[place - 1]:
+                starts[place] = starts[place - 1]
     row_spans = []
     for place in range(count):
-        start = 0 if frame.first is None else min(max(place + frame.first, 0), count)
+        start = 0 if frame.first is None else min(max(starts[place] + frame.first, 0), count)
         end = count if frame.last is None else min(max(ends[place] + frame.last + 1, 0), count)
         row_spans.append((start, max(start, end)))
     return row_spans
@@ -138,12 +221,12 @@ def edge_values(last: bool) -> Callable[[WindowFunction], Function]:
 
     def compile_one(function: WindowFunction) -> Function:
         assert function.argument is not None
-        evaluate = compile_expression(function.argument)
+        evaluate, spans_of = compile_expression(function.argument), compile_spans(function)
 
         def run(rows: Sequence[Pair], groups: Sequence[int]) -> list[Cell]:
             return [
                 evaluate(rows[end - 1 if last else start][1]) if end > start else None
-                for start, end in frame_spans(function.frame, groups)
+                for start, end in spans_of(rows, groups)
             ]
 
         return run
@@ -155,6 +238,9 @@ WINDOWS: Mapping[str, Callable[[WindowFunction], Function]] = {
     "row_number": row_numbers,
     "rank": ranks,
     "dense_rank": dense_ranks,
+    "percent_rank": percent_ranks,
+    "cume_dist": cumulative_distributions,
+    "ntile": group_numbers,
     "lag": neighbour_values(-1),
     "lead": neighbour_values(1),
     "first_value": edge_values(last=False),

@@ -6,6 +6,7 @@ Each relation has `fields`, its columns. `bags` computes relations, `differentia
 import enum
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import NamedTuple, TypeAlias
 
 from dynamic_tables.values.expressions import Expression
@@ -184,7 +185,7 @@ class Frame:
     """The rows around a row over which a window function works, as offsets from it; None is unbounded.
 
     Attributes:
-        peers: True if rows that tie with the last row belong to the frame (RANGE).
+        peers: True if rows that tie with the first or the last row belong to the frame (RANGE).
     """
 
     first: int | None = None
@@ -193,12 +194,26 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
+class RangeFrame:
+    """The rows whose value in the order of a window is near that of a row; None is unbounded.
+
+    The order has one term, of exact numbers or of times. Around a NULL a frame ends at the other NULLs.
+
+    Attributes:
+        first, last: The distance from the value, in the direction of the order; microseconds between times.
+    """
+
+    first: int | Decimal | None
+    last: int | Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
 class WindowFunction:
     """One window function over the ordered rows of a partition.
 
     Attributes:
         function: A name in `windows.WINDOWS`, or in `aggregates.AGGREGATES` for one over the frame.
-        offset: The distance of LAG and LEAD.
+        offset: The distance of LAG and LEAD, or the number of groups of NTILE.
         default: The value of LAG and LEAD where there is no row at that distance.
     """
 
@@ -206,7 +221,7 @@ class WindowFunction:
     argument: Expression | None
     order: tuple[Order, ...]
     type: Type
-    frame: Frame = Frame()
+    frame: Frame | RangeFrame = Frame()
     offset: int = 1
     default: Expression | None = None
 

@@ -12,6 +12,7 @@ from dynamic_tables.maintenance.algebra import Opaque
 from dynamic_tables.maintenance.narrowing import narrow_relation
 from dynamic_tables.maintenance.obstacles import obstacle
 from dynamic_tables.maintenance.queries import Query
+from dynamic_tables.sql.dialect import DefinitionDialect
 from dynamic_tables.sql.engine_text import time_calls, with_view_names
 from dynamic_tables.sql.names import tables_read
 from dynamic_tables.sql.relations import BoundTable, BoundView, Lookup, Names, bind_query, named_relation
@@ -41,7 +42,7 @@ def parse_statement(text: str) -> Any:
         InputError: The text is not SQL, or holds several statements.
     """
     try:
-        trees = [tree for tree in sqlglot.parse(text, read=DIALECT) if tree is not None]
+        trees = [tree for tree in sqlglot.parse(text, read=DefinitionDialect) if tree is not None]
     except ParseError as error:
         details = error.errors[0]
         place = f"in line {details.get('line')}, column {details.get('col')}"

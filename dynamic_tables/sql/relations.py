@@ -226,7 +226,19 @@ def shift_column(column: Column, left: Scope) -> Column:
 
 
 SELECT_CLAUSES = frozenset(
-    {"expressions", "from_", "joins", "where", "group", "having", "qualify", "distinct", "with_", "order"}
+    {
+        "expressions",
+        "from_",
+        "joins",
+        "where",
+        "group",
+        "having",
+        "qualify",
+        "distinct",
+        "with_",
+        "order",
+        "windows",
+    }
 )
 
 

@@ -6,9 +6,10 @@ from sqlglot import exp
 
 from dynamic_tables.maintenance.algebra import Distinct, Filter, Project, Relation
 from dynamic_tables.sql.expressions import Binder
-from dynamic_tables.sql.groups import Grouping, Windowing, aggregates_in
+from dynamic_tables.sql.groups import Grouping, aggregates_in
 from dynamic_tables.sql.names import fold_name, refuse_unknown, sql_text
 from dynamic_tables.sql.scopes import Scope
+from dynamic_tables.sql.windows import Windowing
 from dynamic_tables.values.expressions import remap_columns
 from pruning.errors import InputError
 
@@ -23,7 +24,7 @@ class Stages:
         if self.grouping is not None:
             below = Binder(below.scope, below.aliases, self.grouping.intercept)
         self.before_windows = below
-        self.windowing = Windowing(below)
+        self.windowing = Windowing(below, node.args.get("windows") or ())
         self.binder = Binder(below.scope, below.aliases, self.windowing.intercept)
 
     def find_grouping(self, below: Binder) -> Grouping | None:

@@ -99,11 +99,20 @@ def bind_extract(binder: ExpressionBinder, node: exp.Extract) -> Expression:
 
 
 def bind_interval(binder: ExpressionBinder, node: exp.Interval) -> Expression:
-    """Bind a length of time in units of fixed length."""
+    """Bind a length of time."""
+    return Literal(interval_us(node), INTERVAL)
+
+
+def interval_us(node: exp.Interval) -> int:
+    """Return a length of time in units of fixed length, in microseconds.
+
+    Raises:
+        Refused: It is not of such a unit.
+    """
     written_unit = node.args.get("unit")
     count, name = (
         (node.name, written_unit.name.lower().removesuffix("s")) if written_unit is not None else ("", "")
     )
     if name not in UNITS_US or not count.lstrip("-").isdigit():
         raise Refused(f"{sql_text(node)}", "is not supported: write a whole number of weeks to microseconds")
-    return Literal(int(count) * UNITS_US[name], INTERVAL)
+    return int(count) * UNITS_US[name]

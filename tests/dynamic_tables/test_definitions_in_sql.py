@@ -125,7 +125,7 @@ def test_incremental_refuses_by_name_what_full_evaluates(text: str, construct: s
         ("SELECT try_cast(x AS TIMESTAMP_NTZ(3)) g FROM l", r"length of TIMESTAMPNTZ\(3\)"),
         ("SELECT k FROM l WHERE k BETWEEN SYMMETRIC 3 AND 1", "SYMMETRIC is not supported in BETWEEN"),
         ("SELECT first_value(x) IGNORE NULLS OVER (PARTITION BY k ORDER BY x) n FROM l", "IGNORE NULLS"),
-        ("SELECT ntile(2) OVER (PARTITION BY k ORDER BY x) n FROM l", "window function NTILE"),
+        ("SELECT nth_value(x, 2) OVER (PARTITION BY k ORDER BY x) n FROM l", "window function NTH_VALUE"),
         ("SELECT 1 one", "SELECT without FROM"),
     ],
 )

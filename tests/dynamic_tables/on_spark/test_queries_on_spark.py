@@ -49,6 +49,10 @@ QUERIES = (
     "SELECT max_by(payload, k) a, min_by(items, k) b FROM e GROUP BY k % 2",
     "SELECT extract(week FROM at) a, dayofweek(day) b, date_trunc('quarter', at) c, to_date(at) d, "
     "date_part(epoch_second, at) e, try_cast(day::text AS VARCHAR(3)) f FROM m",
+    "SELECT n, ntile(2) OVER w a, percent_rank() OVER w b, cume_dist() OVER w c, listagg(unused) OVER w e, "
+    "sum(n) OVER (w RANGE BETWEEN 1 PRECEDING AND 2 FOLLOWING) d "
+    "FROM n WINDOW w AS (PARTITION BY k ORDER BY n)",
+    "SELECT count(*) OVER (PARTITION BY flag ORDER BY at RANGE INTERVAL '1 day' PRECEDING) a FROM m",
 )
 
 

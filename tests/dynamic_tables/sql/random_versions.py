@@ -47,7 +47,7 @@ def duckdb_of(version: Version) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     for name, contents in version.items():
         fields = TABLES[name].fields
-        columns = ", ".join(f"{field.name} {TYPES[field.type.kind]}" for field in fields)
+        columns = ", ".join(f'"{field.name}" {TYPES[field.type.kind]}' for field in fields)
         connection.execute(f"CREATE TABLE {name} ({columns})")
         insert(connection, name, contents)
     return connection
