@@ -26,11 +26,19 @@ SUMMING = frozenset({"sum", "avg", "median", "var_samp", "var_pop", "stddev_samp
 def obstacle(relation: Relation) -> str | None:
     """Return the first construct that prevents incremental maintenance; None if there is none."""
     for node in subrelations(relation):
+        if isinstance(node, UnionAll) and any(map(is_total, node.inputs)):
+            return "an aggregate without GROUP BY, such as the grand total of ROLLUP or CUBE,"
         if isinstance(node, Group) and not node.keys:
             return "an aggregate without GROUP BY"
         if isinstance(node, Window) and not node.partition:
             return "a window function without PARTITION BY"
     return float_obstacle(relation)
+
+
+def is_total(relation: Relation) -> bool:
+    """Tell whether a relation is a grand total, maybe with other columns."""
+    below = relation.child if isinstance(relation, Project) else relation
+    return isinstance(below, Group) and not below.keys
 
 
 def float_obstacle(relation: Relation) -> str | None:

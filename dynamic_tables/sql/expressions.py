@@ -267,8 +267,8 @@ BINDERS: Mapping[type[Any], Rule] = {
     exp.Exists: refusal_rule("EXISTS", ": write a join"),
     exp.All: refusal_rule("a comparison with a subquery (NOT IN, ALL)", ": write a join"),
     exp.Any: refusal_rule("a comparison with a subquery (ANY)", ": write a join"),
-    exp.Rollup: refusal_rule("ROLLUP", ""),
-    exp.Cube: refusal_rule("CUBE", ""),
-    exp.GroupingSets: refusal_rule("GROUPING SETS", ""),
+    exp.Rollup: refusal_rule("ROLLUP", " here: write it in GROUP BY"),
+    exp.Cube: refusal_rule("CUBE", " here: write it in GROUP BY"),
+    exp.GroupingSets: refusal_rule("GROUPING SETS", " here: write it in GROUP BY"),
     exp.Window: refusal_rule("a window function", " here"),
 }

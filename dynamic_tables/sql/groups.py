@@ -12,13 +12,16 @@ from dynamic_tables.maintenance.algebra import (
 )
 from dynamic_tables.sql.aggregates import bind_aggregate
 from dynamic_tables.sql.expressions import Binder
+from dynamic_tables.sql.grouping_sets import union_of_groups
 from dynamic_tables.sql.names import sql_text
 from dynamic_tables.values.errors import Refused
 from dynamic_tables.values.expressions import Column, Expression, parts, with_parts
+from dynamic_tables.values.types import INTEGER
 from pruning.errors import InputError
 
 # Placeholder positions for columns whose node is not built yet; no row is as wide.
 AGGREGATES_FROM = 1_000_000
+MARKS_FROM = 3_000_000
 WINDOWS_FROM = 2_000_000
 
 RANKS = {exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank"}
@@ -51,15 +54,26 @@ class Grouping:
 
     Attributes:
         below: The binder over the rows before grouping.
+        sets: The positions of the keys of each grouping set: one set of all without ROLLUP and the like.
+        marks: For each column of GROUPING, the positions of the keys that it is about.
     """
 
-    def __init__(self, below: Binder, keys: tuple[Expression, ...]) -> None:
+    def __init__(
+        self,
+        below: Binder,
+        keys: tuple[Expression, ...],
+        sets: tuple[tuple[int, ...], ...] | None = None,
+    ) -> None:
         self.below = below
         self.keys = keys
+        self.sets = (tuple(range(len(keys))),) if sets is None else sets
         self.aggregates: list[Aggregate] = []
+        self.marks: list[tuple[int, ...]] = []
 
     def intercept(self, node: Any) -> Expression | None:
         """Bind an aggregate or an expression of keys; None for an expression that contains these."""
+        if isinstance(node, (exp.Grouping, exp.GroupingId)):
+            return self.mark(node)
         if isinstance(node, exp.AggFunc):
             return self.place(bind_aggregate(self.below, node))
         if isinstance(node, exp.Query) or next(aggregates_in(node), None) is not None:
@@ -76,6 +90,22 @@ class Grouping:
             self.aggregates.append(aggregate)
         return Column(AGGREGATES_FROM + self.aggregates.index(aggregate), aggregate.type)
 
+    def mark(self, node: Any) -> Column:
+        """Return the column of GROUPING or GROUPING_ID: a bit for each key, 1 in rows that it does not group.
+
+        Raises:
+            InputError: An argument is not in GROUP BY.
+        """
+        places = []
+        for part in node.expressions:
+            key = self.below.bind(part)
+            if key not in self.keys:
+                raise InputError(f"{sql_text(part)} in {sql_text(node)} is not in GROUP BY")
+            places.append(self.keys.index(key))
+        if tuple(places) not in self.marks:
+            self.marks.append(tuple(places))
+        return Column(MARKS_FROM + self.marks.index(tuple(places)), INTEGER)
+
     def over_keys(self, expression: Expression, node: Any) -> Expression:
         """Rewrite an expression over the columns of the group."""
         if expression in self.keys:
@@ -86,11 +116,16 @@ class Grouping:
 
     def group(self, relation: Relation) -> tuple[Relation, dict[int, int]]:
         """Return the grouped relation, and the positions of its columns."""
-        names = tuple(f"g{place}" for place in range(len(self.keys) + len(self.aggregates)))
-        grouped = Group(relation, self.keys, tuple(self.aggregates), names)
         count = len(self.keys)
+        marks_from = count + len(self.aggregates)
         later = {AGGREGATES_FROM + place: count + place for place in range(len(self.aggregates))}
-        return grouped, {place: place for place in range(count)} | later
+        later |= {MARKS_FROM + place: marks_from + place for place in range(len(self.marks))}
+        places = {place: place for place in range(count)} | later
+        aggregates = tuple(self.aggregates)
+        if self.sets != (tuple(range(count)),) or self.marks:
+            return union_of_groups(relation, self.keys, self.sets, aggregates, tuple(self.marks)), places
+        names = tuple(f"g{place}" for place in range(count + len(aggregates)))
+        return Group(relation, self.keys, aggregates, names), places
 
 
 def has_alias(binder: Binder, node: Any) -> bool:

@@ -113,7 +113,7 @@ def test_incremental_refuses_by_name_what_full_evaluates(text: str, construct: s
         ("SELECT k FROM l SAMPLE (10)", "SAMPLE"),
         ("SELECT k FROM l AT (OFFSET => -60)", "AT or BEFORE"),  # trap 30: a source that is pinned
         ("SELECT * FROM l PIVOT (max(k) FOR x IN ('a')) p", "PIVOT"),
-        ("SELECT k FROM l GROUP BY ROLLUP (k)", "ROLLUP"),
+        ("SELECT k FROM l GROUP BY k WITH ROLLUP", "WITH ROLLUP"),
         ("WITH RECURSIVE c AS (SELECT k FROM l) SELECT k FROM c", "WITH RECURSIVE"),
         ("SELECT array_agg(x) g FROM l GROUP BY k", "aggregate ARRAY_AGG"),
         ("SELECT soundex(x) g FROM l", "expression SOUNDEX"),

@@ -53,6 +53,8 @@ QUERIES = (
     "sum(n) OVER (w RANGE BETWEEN 1 PRECEDING AND 2 FOLLOWING) d "
     "FROM n WINDOW w AS (PARTITION BY k ORDER BY n)",
     "SELECT count(*) OVER (PARTITION BY flag ORDER BY at RANGE INTERVAL '1 day' PRECEDING) a FROM m",
+    "SELECT k, unused, count(*) c, grouping(k) g FROM n GROUP BY GROUPING SETS ((k, unused), k, unused)",
+    "SELECT k, sum(n) s FROM n GROUP BY ROLLUP (k)",
 )
 
 
