@@ -19,7 +19,7 @@ from dynamic_tables.bags.aggregate_signatures import AggregateSignature
 from dynamic_tables.bags.aggregates import AGGREGATES
 from dynamic_tables.sql.statements import read_statement
 from dynamic_tables.values.errors import Refused
-from mutants.sql_aggregates import MUTANTS
+from mutants.sql.aggregates import MUTANTS
 from pruning.errors import InputError
 
 KEYS = (None, 1, 2)

@@ -14,7 +14,7 @@ from random_versions import duckdb_of, random_versions
 from dynamic_tables.sql import groups
 from dynamic_tables.sql.statements import read_statement
 from dynamic_tables.values.errors import Refused
-from mutants.sql_grouping_sets import MUTANTS
+from mutants.sql.grouping_sets import MUTANTS
 from pruning.errors import InputError
 
 CELLS = {

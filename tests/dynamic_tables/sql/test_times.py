@@ -10,7 +10,7 @@ from maintaining import evaluated, query
 from dynamic_tables.sql.times import PARTS as PART_NAMES
 from dynamic_tables.sql.times import UNITS
 from dynamic_tables.values.time_parts import PARTS
-from mutants.sql_functions import PARTS as MUTANTS
+from mutants.sql.functions import PARTS as MUTANTS
 from pruning.errors import InputError
 
 # DuckDB's expression of each part.

@@ -15,7 +15,7 @@ from random_versions import duckdb_of, random_versions
 from dynamic_tables.bags import windows
 from dynamic_tables.bags.windows import WINDOWS
 from dynamic_tables.values.errors import Refused
-from mutants.sql_windows import FUNCTIONS, SPANS
+from mutants.sql.windows import FUNCTIONS, SPANS
 from pruning.errors import InputError
 
 NOON = datetime(2025, 1, 1, 12)
