@@ -1,14 +1,14 @@
 """The computation of each operator of the algebra: from rows with ids to rows with ids.
 
 Row ids ([D] 5.5): a scan keeps the ids of its source; filter, project and window keep those of their input. A
-union puts the branch number before the id, an explode the ordinal or member name; a join combines the ids of
+union puts the branch number before the id, an explode the ordinals and names; a join combines the ids of
 both rows, one of which may be missing; a group's id is its key. Each nested id is preceded by its length or a
 terminator, so that different ids never combine to the same one (trap 52). The source is not part of an id:
 its place in the query determines it, and a clone reads other sources under the same ids. The text of a key is
 that of `values.key_texts`.
 """
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from dynamic_tables.bags.aggregates import compile_aggregate
@@ -33,6 +33,7 @@ from dynamic_tables.values.errors import DuplicateRowId
 from dynamic_tables.values.evaluation import cell_picker, compile_expression, compile_row
 from dynamic_tables.values.expressions import Expression
 from dynamic_tables.values.key_texts import key_id, value_text
+from dynamic_tables.values.paths import extended_path
 from dynamic_tables.values.types import PLAIN
 
 Pair: TypeAlias = tuple[RowId, Row]
@@ -77,19 +78,44 @@ def union_kernel(relation: UnionAll) -> Kernel:
 
 def explode_kernel(relation: Explode) -> Kernel:
     """Return the kernel of FLATTEN: a row per element or member, whose place is in the id (trap 38)."""
-    elements, hidden = compile_expression(relation.elements), 0 if relation.keyed else 1
-    nothing = (None,) * len(relation.added_columns)
+    elements, parts_of = compile_expression(relation.elements), element_finder(relation)
+    shown = slice(0 if relation.keyed else 1, 5 if relation.detailed else 3)
 
     def run(rows: Pairs) -> Pairs:
         exploded: list[Pair] = []
         for row_id, row in rows:
-            parts = elements_of(elements(row))
-            exploded += [(f"e{part}:{row_id}", (*row, *cells[hidden:])) for part, cells in parts]
+            value = elements(row)
+            parts = parts_of(value)
+            exploded += [(f"e{part}:{row_id}", (*row, *cells[shown])) for part, cells in parts]
             if relation.outer and not parts:
-                exploded.append((f"e~:{row_id}", (*row, *nothing)))
+                nothing: Row = (None, None, None, relation.prefix, value)
+                exploded.append((f"e~:{row_id}", (*row, *nothing[shown])))
         return exploded
 
     return run
+
+
+def element_finder(relation: Explode) -> Callable[[Cell], list[tuple[str, Row]]]:
+    """Return a function that gives the elements which a FLATTEN gives of a value.
+
+    Returns:
+        For each element: a text that identifies it, and its name, ordinal, value and path, and the list or
+        object that has it.
+    """
+    recursive, prefix = relation.recursive, relation.prefix
+
+    def below(value: Cell, path: str, part: str) -> Iterator[tuple[str, Row]]:
+        for name, cells in elements_of(value):
+            step = cells[1] if cells[0] is None else cells[0]
+            assert isinstance(step, (int, str)), "an element has a place or a name"
+            at = extended_path(path, step)
+            yield part + name, (*cells, at, value)
+            if recursive:
+                yield from below(cells[2], at, f"{part}{name}/")
+
+    if relation.detailed or recursive:
+        return lambda value: list(below(value, prefix, ""))
+    return elements_of
 
 
 def elements_of(value: Cell) -> list[tuple[str, Row]]:

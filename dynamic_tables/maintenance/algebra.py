@@ -106,23 +106,30 @@ class Explode:
         elements: A list or an object; anything else has no elements.
         outer: True if a row without elements is kept, with NULLs.
         keyed: True if the member's name is a column too; it is NULL for an element of a list.
+        recursive: True if the elements of elements count too.
+        detailed: True if the path of the element, and the list or object that has it, are columns too.
+        prefix: The path of the list or object itself, with which paths begin.
     """
 
     child: "Relation"
     elements: Expression
     outer: bool = False
     keyed: bool = False
+    recursive: bool = False
+    detailed: bool = False
+    prefix: str = ""
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """The child's columns, the name if keyed, the ordinal from 0 (NULL for a member), and the value."""
+        """The child's columns, then those that it adds."""
         return (*self.child.fields, *self.added_columns)
 
     @property
     def added_columns(self) -> tuple[Field, ...]:
-        """The columns that the child does not have."""
+        """The name if keyed, the ordinal from 0 (NULL for a member), the value; the others if detailed."""
         columns = (Field("key", TEXT), Field("index", INTEGER), Field("value", VARIANT))
-        return columns if self.keyed else columns[1:]
+        details = (Field("path", TEXT), Field("this", VARIANT)) if self.detailed else ()
+        return (*(columns if self.keyed else columns[1:]), *details)
 
 
 @dataclass(frozen=True, slots=True)

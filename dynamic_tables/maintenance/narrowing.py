@@ -121,13 +121,25 @@ def narrow_join(relation: Join, needed: frozenset[int]) -> Narrowed:
 
 
 def narrow_explode(relation: Explode, needed: frozenset[int]) -> Narrowed:
-    """Narrow a FLATTEN to the needed columns and the list or object; the columns that it adds stay."""
+    """Narrow a FLATTEN to the needed columns and the list or object.
+
+    The columns that it adds stay, but for the path and the list or object if neither is needed.
+    """
     width = len(relation.child.fields)
+    added = range(width, len(relation.fields))
+    detailed = relation.detailed and any(place in needed for place in added[-2:])
     child, places = narrow(
         relation.child, frozenset(place for place in needed if place < width) | columns_of(relation.elements)
     )
-    added = {width + place: len(child.fields) + place for place in range(len(relation.added_columns))}
-    return replace(relation, child=child, elements=remap_columns(relation.elements, places)), places | added
+    fewer = replace(
+        relation,
+        child=child,
+        elements=remap_columns(relation.elements, places),
+        detailed=detailed,
+        prefix=relation.prefix if detailed else "",
+    )
+    kept = added if detailed or not relation.detailed else added[:-2]
+    return fewer, places | {place: place - width + len(child.fields) for place in kept}
 
 
 def narrow_distinct(relation: Distinct, needed: frozenset[int]) -> Narrowed:

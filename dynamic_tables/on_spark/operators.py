@@ -85,13 +85,22 @@ def explode_kernel(relation: Explode) -> Kernel:
     added = [field.name for field in relation.added_columns]
 
     def run(rows: RowFrame) -> RowFrame:
-        elements = Elements().column(Elements.TYPE, lower_expression(relation.elements, rows))
+        flattened = lower_expression(relation.elements, rows)
+        elements = Elements(relation).column(Elements.TYPE, F.col("flattened"))
         explode = F.explode_outer if relation.outer else F.explode
-        data = rows.data.withColumn("elements", elements).withColumn("element", explode("elements"))
-        exploded = RowFrame(data, rows.types, rows.tags)
-        part = F.coalesce(F.col("element.part"), F.lit("~"))
+        data = rows.data.withColumn("flattened", flattened).withColumn("elements", elements)
+        exploded = RowFrame(data.withColumn("element", explode("elements")), rows.types, rows.tags)
+        none, part = F.col("element.part").isNull(), F.coalesce(F.col("element.part"), F.lit("~"))
+        # Of a row without elements, the path and the value are those of what has none.
+        instead = {"path": F.lit(relation.prefix), "this": F.col("flattened")}
+        cells = [
+            F.when(none, instead[name]).otherwise(F.col(f"element.{name}"))
+            if name in instead
+            else F.col(f"element.{name}")
+            for name in added
+        ]
         return exploded.select(
-            [*rows.cells, *[F.col(f"element.{name}") for name in added]],
+            [*rows.cells, *cells],
             types_of(relation.fields),
             F.concat(F.lit("e"), part, F.lit(":"), F.col(ROW_ID)),
         )

@@ -7,6 +7,7 @@ deterministic.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -15,9 +16,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, LongType, StringType, StructField, StructType
 
 from dynamic_tables.bags.aggregates import AGGREGATES, distinct_cells
-from dynamic_tables.bags.operators import elements_of
+from dynamic_tables.bags.operators import element_finder
 from dynamic_tables.bags.windows import compile_windows
-from dynamic_tables.maintenance.algebra import Aggregate, WindowFunction
+from dynamic_tables.maintenance.algebra import Aggregate, Explode, Scan, WindowFunction
 from dynamic_tables.on_spark.frames import ROW_ID, cell, cell_name
 from dynamic_tables.on_spark.physical_types import (
     encode,
@@ -30,7 +31,7 @@ from dynamic_tables.on_spark.physical_types import (
 from dynamic_tables.values.arithmetic import quotient, with_digit_check
 from dynamic_tables.values.cells import canonical_variant
 from dynamic_tables.values.evaluation import compile_expression
-from dynamic_tables.values.expressions import Expression, columns_of, remap_columns
+from dynamic_tables.values.expressions import Expression, Literal, columns_of, remap_columns
 from dynamic_tables.values.key_texts import value_text
 from dynamic_tables.values.types import VARIANT, Type
 
@@ -108,17 +109,28 @@ class Elements(PythonFunction):
                 StructField("key", StringType()),
                 StructField("index", LongType()),
                 StructField("value", StringType()),
+                StructField("path", StringType()),
+                StructField("this", StringType()),
             ]
         )
     )
 
+    def __init__(self, relation: Explode) -> None:
+        # The relation without its input, which is as large as the query.
+        self.relation = replace(relation, child=Scan("", ()), elements=Literal(None, VARIANT))
+
     def prepare(self) -> Callable[..., Any]:
         """Return the function."""
         convert, result = from_spark(VARIANT), to_spark(VARIANT)
+        parts_of, detailed = element_finder(self.relation), self.relation.detailed
 
         def run(value: Any) -> list[tuple[Any, ...]]:
-            parts = elements_of(convert(value))
-            return [(part, key, index, result(element)) for part, (key, index, element) in parts]
+            parts = parts_of(convert(value))
+            rows = []
+            for part, (key, index, element, *details) in parts:
+                path, this = (details[0], result(details[1])) if detailed else (None, None)
+                rows.append((part, key, index, result(element), path, this))
+            return rows
 
         return run
 

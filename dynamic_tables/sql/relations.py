@@ -18,7 +18,8 @@ from dynamic_tables.maintenance.algebra import (
     UnionAll,
 )
 from dynamic_tables.sql.expressions import Binder
-from dynamic_tables.sql.joins import bind_flatten, conjuncts, with_keys
+from dynamic_tables.sql.flatten import bind_flatten
+from dynamic_tables.sql.joins import conjuncts, with_keys
 from dynamic_tables.sql.names import fold_name, refuse_unknown, sql_text, table_name
 from dynamic_tables.sql.scopes import Scope, joined_scope, scope_of
 from dynamic_tables.sql.stages import Stages, expand_stars
