@@ -79,17 +79,17 @@ def union_kernel(relation: UnionAll) -> Kernel:
 def explode_kernel(relation: Explode) -> Kernel:
     """Return the kernel of FLATTEN: a row per element or member, whose place is in the id (trap 38)."""
     elements, parts_of = compile_expression(relation.elements), element_finder(relation)
-    shown = slice(0 if relation.keyed else 1, 5 if relation.detailed else 3)
+    columns = slice(0 if relation.keyed else 1, 5 if relation.detailed else 3)
 
     def run(rows: Pairs) -> Pairs:
         exploded: list[Pair] = []
         for row_id, row in rows:
             value = elements(row)
             parts = parts_of(value)
-            exploded += [(f"e{part}:{row_id}", (*row, *cells[shown])) for part, cells in parts]
+            exploded += [(f"e{part}:{row_id}", (*row, *cells[columns])) for part, cells in parts]
             if relation.outer and not parts:
                 nothing: Row = (None, None, None, relation.prefix, value)
-                exploded.append((f"e~:{row_id}", (*row, *nothing[shown])))
+                exploded.append((f"e~:{row_id}", (*row, *nothing[columns])))
         return exploded
 
     return run

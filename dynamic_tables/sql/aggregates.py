@@ -7,8 +7,8 @@ from sqlglot import exp
 from dynamic_tables.bags.aggregates import aggregate
 from dynamic_tables.bags.listed_aggregates import extreme_by_aggregate, listagg_aggregate
 from dynamic_tables.maintenance.algebra import Aggregate, Order
-from dynamic_tables.sql.names import refuse_unknown
-from dynamic_tables.sql.rules import ExpressionBinder, function_name
+from dynamic_tables.sql.names import function_name, refuse_unknown
+from dynamic_tables.sql.rules import ExpressionBinder, node_name
 from dynamic_tables.values.errors import Refused
 
 # Aggregates of one expression.
@@ -39,7 +39,7 @@ def bind_aggregate(binder: ExpressionBinder, node: Any) -> Aggregate:
     Raises:
         Refused: There is no such aggregate, or not with these arguments.
     """
-    written = f"{function_name(node)}(...)"
+    written = node_name(node)
     if type(node) in EXTREMES:
         refuse_unknown(node, frozenset({"this", "expression"}), written)
         if isinstance(node.this, exp.Distinct):

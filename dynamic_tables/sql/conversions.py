@@ -85,6 +85,9 @@ def converted_argument(name: str, operand: Expression, wanted: Type, lenient: bo
 def bind_to_number(binder: ExpressionBinder, node: exp.ToNumber) -> Expression:
     """Bind TO_NUMBER, TO_DECIMAL and TO_NUMERIC, whose digits are 38 and 0 if they are not written."""
     refuse_unknown(node, frozenset({"this", "safe", "precision", "scale"}), node_name(node))
+    for part in ("precision", "scale"):
+        if not isinstance(node.args[part], exp.Literal) or not node.args[part].name.isdigit():
+            raise Refused(f"{node_name(node)} with digits that are no whole numbers", "is not supported")
     written = exp.DataType(
         this=exp.DType.DECIMAL,
         expressions=[exp.DataTypeParam(this=node.args[part]) for part in ("precision", "scale")],

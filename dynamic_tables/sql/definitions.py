@@ -32,6 +32,8 @@ __all__ = [
 ]
 
 DIALECT = "snowflake"
+# Errors of the parser over functions without the arguments that it expects.
+PARSER_ERRORS = (AttributeError, LookupError, TypeError, ValueError)
 
 
 @lru_cache(maxsize=4096)
@@ -44,15 +46,23 @@ def parse_statement(text: str) -> Any:
     try:
         trees = [tree for tree in sqlglot.parse(text, read=DefinitionDialect) if tree is not None]
     except ParseError as error:
-        details = error.errors[0]
-        place = f"in line {details.get('line')}, column {details.get('col')}"
-        what = str(details.get("description")).partition("<Token")[0].strip()
-        raise InputError(f"this is no SQL: {what} {place}") from None
+        raise InputError(f"this is no SQL: {problem_of(error)}") from None
     except SqlglotError as error:
         raise InputError(f"this is no SQL: {error}") from None
+    except PARSER_ERRORS:
+        raise InputError("this is no SQL: a function has no arguments that it needs") from None
     if len(trees) != 1:
         raise InputError(f"one statement is expected, not {len(trees)}")
     return trees[0]
+
+
+def problem_of(error: ParseError) -> str:
+    """Return the first problem that the parser reports, and its place; no names of the parser's classes."""
+    details = error.errors[0] if error.errors else {}
+    what = str(details.get("description") or "a part is missing").partition("<Token")[0].strip()
+    if what.startswith("Required keyword"):
+        what = "a part is missing"
+    return f"{what} in line {details.get('line')}, column {details.get('col')}"
 
 
 @dataclass(frozen=True)

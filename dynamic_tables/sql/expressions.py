@@ -8,8 +8,15 @@ from sqlglot import exp
 
 from dynamic_tables.sql import conversions
 from dynamic_tables.sql.functions import BINARY, UNARY, VOLATILE, VOLATILE_NAMES
-from dynamic_tables.sql.names import fold_name, refuse_unknown, sql_text
-from dynamic_tables.sql.rules import Rule, function_rule, refusal_rule, variadic_rule
+from dynamic_tables.sql.names import fold_name, function_name, refuse_unknown, sql_text
+from dynamic_tables.sql.rules import (
+    Rule,
+    function_rule,
+    node_name,
+    operator_refusal,
+    refusal_rule,
+    variadic_rule,
+)
 from dynamic_tables.sql.scopes import Scope
 from dynamic_tables.sql.times import (
     bind_date_trunc,
@@ -60,6 +67,8 @@ class Binder:
             Refused: The expression has a construct that is not supported.
             InputError: It names a column that does not exist, or its types do not fit.
         """
+        if not isinstance(node, exp.Expression):
+            raise InputError("an argument of a function is missing")
         expression = self.intercept(node)
         if expression is not None:
             return expression
@@ -67,16 +76,18 @@ class Binder:
             isinstance(node, exp.Anonymous) and node.name.lower() in VOLATILE_NAMES
         ):
             raise Refused(
-                f"{sql_text(node)}",
+                f"{function_name(node)}()" if function_name(node) else sql_text(node),
                 "is volatile: contents would change without a change of any source; store it in a table",
             )
         if isinstance(node, exp.AggFunc):
-            raise Refused("an aggregate", "is not supported here")
+            raise Refused(f"the aggregate {function_name(node)}", "is not supported here")
         # Look up the exact type: the parser's subclasses are other functions, as CONCAT_WS is a CONCAT
         # there.
         rule = BINDERS.get(type(node))
         if rule is None:
-            raise Refused(f"the expression {sql_text(node)}", "is not supported")
+            name = function_name(node)
+            what = f"the function {name}" if name else f"the expression {sql_text(node)}"
+            raise Refused(what, "is not supported")
         return rule(self, node)
 
     @staticmethod
@@ -218,7 +229,16 @@ def bind_call(binder: Binder, node: exp.Anonymous) -> Expression:
         return conversions.bind_conversion(binder, node)
     if name not in FUNCTIONS and name not in LAZY:
         raise Refused(f"the function {node.name.upper()}", "is not supported")
-    return call(name, *map(binder.bind, node.expressions))
+    arguments = list(map(binder.bind, node.expressions))
+    try:
+        return call(name, *arguments)
+    except (LookupError, TypeError, ValueError):
+        raise InputError(f"{node.name.upper()} takes another number of arguments") from None
+
+
+def refuse_within_group(binder: Binder, node: exp.WithinGroup) -> Expression:
+    """Refuse WITHIN GROUP of a function that has no order."""
+    raise Refused("WITHIN GROUP", f"is not supported of {node_name(node.this)}")
 
 
 BINDERS: Mapping[type[Any], Rule] = {
@@ -263,6 +283,11 @@ BINDERS: Mapping[type[Any], Rule] = {
     exp.ParseJSON: bind_parse_json,
     exp.Trim: bind_trim,
     exp.Anonymous: bind_call,
+    exp.RegexpLike: operator_refusal("RLIKE"),
+    exp.AtTimeZone: operator_refusal("AT TIME ZONE"),
+    exp.Filter: operator_refusal("FILTER of an aggregate"),
+    exp.WithinGroup: refuse_within_group,
+    exp.CastToStrType: refusal_rule("CAST without AS", ""),
     exp.Subquery: refusal_rule("a scalar subquery", ": write a join"),
     exp.Exists: refusal_rule("EXISTS", ": write a join"),
     exp.All: refusal_rule("a comparison with a subquery (NOT IN, ALL)", ": write a join"),

@@ -1,10 +1,18 @@
 """Names in SQL: their folding, and the tables that a query reads."""
 
 from collections.abc import Iterator
+from typing import Any
 
-from sqlglot import exp
+from sqlglot import ErrorLevel, exp
+from sqlglot.errors import SqlglotError
 
+from dynamic_tables.sql.dialect import WRITTEN_NAME
 from dynamic_tables.values.errors import Refused
+
+# The parts of the name of a table.
+NAME_PARTS = frozenset({"this", "db", "catalog"})
+# Errors of the parser's writer over nodes without the arguments that it expects.
+WRITER_ERRORS = (AttributeError, LookupError, SqlglotError, TypeError, ValueError)
 
 
 def fold_name(identifier: exp.Expression) -> str:
@@ -14,9 +22,26 @@ def fold_name(identifier: exp.Expression) -> str:
     return name if quoted else name.lower()
 
 
-def sql_text(node: exp.Expression) -> str:
-    """Return an expression as SQL text."""
-    return node.sql(dialect="snowflake")
+def sql_text(node: Any) -> str:
+    """Return an expression as SQL text; of a function without arguments that it needs, its name."""
+    try:
+        return str(node.sql(dialect="snowflake", unsupported_level=ErrorLevel.IGNORE))
+    except WRITER_ERRORS:
+        return written_name(node) or "an expression"
+
+
+def function_name(node: Any) -> str:
+    """Return the name of a function, if possible as it is written; empty for another expression."""
+    if not isinstance(node, exp.Func):
+        return ""
+    name, bracket, _ = sql_text(node).partition("(")
+    return written_name(node) or (name if bracket and name.replace("_", "a").isalnum() else "")
+
+
+def written_name(node: Any) -> str:
+    """Return the name of a function as it is written; empty if the parser did not keep it."""
+    name = node.name if isinstance(node, exp.Anonymous) else node.meta.get(WRITTEN_NAME)
+    return str(name or "").upper()
 
 
 def table_name(table: exp.Expression) -> str:
@@ -45,6 +70,9 @@ def refuse_unknown(node: exp.Expression, handled: frozenset[str], what: str) -> 
     for name, value in node.args.items():
         if value and name not in handled:
             construct = name.rstrip("_").upper().replace("_", " ")
+            if what.endswith("(...)") and value is not True:
+                arguments = value if isinstance(value, list) else [value]
+                construct = f"the argument {', '.join(map(sql_text, arguments))}"
             raise Refused(CLAUSES.get(name, construct), f"is not supported in {what}")
 
 

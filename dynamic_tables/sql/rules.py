@@ -6,10 +6,11 @@ from typing import Any, Protocol, TypeAlias
 from sqlglot import exp
 
 from dynamic_tables.sql.functions import DIALECT, LISTS
-from dynamic_tables.sql.names import refuse_unknown, sql_text
+from dynamic_tables.sql.names import function_name, refuse_unknown, sql_text, written_name
 from dynamic_tables.values.errors import Refused
 from dynamic_tables.values.expressions import Expression
 from dynamic_tables.values.functions import call
+from pruning.errors import InputError
 
 
 class ExpressionBinder(Protocol):
@@ -28,6 +29,8 @@ def function_rule(name: str, *arguments: str) -> Rule:
     def run(binder: ExpressionBinder, node: exp.Expression) -> Expression:
         refuse_unknown(node, DIALECT.union(arguments), node_name(node))
         nodes = [node.args.get(argument) for argument in arguments]
+        if nodes[0] is None:
+            raise InputError(f"{node_name(node)} has no argument")
         return call(name, *(binder.bind(part) for part in nodes if part is not None))
 
     return run
@@ -53,13 +56,17 @@ def refusal_rule(construct: str, hint: str) -> Rule:
     return run
 
 
-def function_name(node: exp.Expression) -> str:
-    """Return the name of a function as it is written; of another expression, its text."""
-    text = sql_text(node)
-    name, bracket, _ = text.partition("(")
-    return name if bracket and name and isinstance(node, exp.Func) else text
+def operator_refusal(construct: str) -> Rule:
+    """Return the rule that refuses an operator, or the function that the parser takes for the same."""
+
+    def run(binder: ExpressionBinder, node: exp.Expression) -> Expression:
+        name = written_name(node)
+        raise Refused(f"the function {name}" if name else construct, "is not supported")
+
+    return run
 
 
 def node_name(node: exp.Expression) -> str:
     """Return the name of a function without its arguments, or the text of another expression."""
-    return f"{function_name(node)}(...)" if isinstance(node, exp.Func) else sql_text(node)
+    name = function_name(node)
+    return f"{name}(...)" if name else sql_text(node)

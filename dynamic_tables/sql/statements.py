@@ -23,7 +23,7 @@ from dynamic_tables.sql.definitions import (
     bind_definition,
     parse_statement,
 )
-from dynamic_tables.sql.names import fold_name, refuse_unknown, table_name
+from dynamic_tables.sql.names import NAME_PARTS, fold_name, refuse_unknown, table_name
 from dynamic_tables.sql.options import (
     DYNAMIC,
     accept_comment,
@@ -183,8 +183,7 @@ def read_clone(node: Any, *, replaces: bool) -> Statement:
     """Read CREATE ... CLONE."""
     if replaces:
         raise Refused("OR REPLACE with CLONE", "is not supported: drop the old one first")
-    if node.args["clone"].args.get("expression") is not None:
-        raise Refused("CLONE AT or BEFORE", "is not supported")
+    refuse_unknown(node.args["clone"].this, NAME_PARTS, "CLONE")
     original, clone = table_name(node.args["clone"].this), table_name(node.this)
     return ddl.CloneSchema(original, clone) if node.kind == "SCHEMA" else ddl.Clone(original, clone)
 

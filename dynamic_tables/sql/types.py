@@ -53,7 +53,7 @@ def type_of(written: exp.DataType) -> Type:
         if scale > SCALE_MAX:
             raise InputError(f"a number has at most {SCALE_MAX} digits behind the point, not {scale}")
         return decimal(scale) if scale else INTEGER
-    if written.this not in TYPES:
+    if written.this not in TYPES or any(isinstance(part, exp.DataType) for part in written.expressions):
         raise Refused(f"the type {written.sql(dialect='snowflake')}", "is not supported")
     return TYPES[written.this]
 

@@ -10,8 +10,7 @@ from dynamic_tables.maintenance.algebra import Frame, Order, RangeFrame, Relatio
 from dynamic_tables.maintenance.narrowing import remap_function
 from dynamic_tables.sql.aggregates import AGGREGATES, bind_aggregate, bind_term
 from dynamic_tables.sql.expressions import Binder
-from dynamic_tables.sql.names import fold_name, refuse_unknown, sql_text
-from dynamic_tables.sql.rules import function_name
+from dynamic_tables.sql.names import fold_name, function_name, refuse_unknown, sql_text
 from dynamic_tables.sql.times import interval_us
 from dynamic_tables.values.errors import Refused
 from dynamic_tables.values.expressions import Column, Expression, remap_columns

@@ -11,7 +11,7 @@ from dynamic_tables.maintenance.narrowing import narrow_relation
 from dynamic_tables.maintenance.queries import Query
 from dynamic_tables.sql.definitions import parse_statement
 from dynamic_tables.sql.expressions import Binder
-from dynamic_tables.sql.names import fold_name, refuse_unknown, sql_text, table_name
+from dynamic_tables.sql.names import NAME_PARTS, fold_name, refuse_unknown, sql_text, table_name
 from dynamic_tables.sql.relations import BoundTable, BoundView, Lookup, Names, bind_query, cast_columns
 from dynamic_tables.sql.scopes import Scope
 from dynamic_tables.values.changes import Row
@@ -76,6 +76,7 @@ class Target:
     def __init__(self, node: Any, lookup: Lookup) -> None:
         if not isinstance(node, exp.Table):
             raise Refused(f"{sql_text(node)}", "cannot be written")
+        refuse_unknown(node, NAME_PARTS | {"alias"}, "the name of a table that is changed")
         name = table_name(node)
         bound = lookup(name)
         if bound is None:
@@ -133,6 +134,8 @@ class Target:
     def assigned_cells(self, assignments: Iterable[Any]) -> list[Any]:
         """Return an expression for each column, from the assignments of SET; others stay."""
         cells = self.columns()
+        if not isinstance(assignments, list):
+            raise Refused("UPDATE *", "is not supported: write SET")
         for assignment in assignments:
             if not isinstance(assignment, exp.EQ) or not isinstance(assignment.this, exp.Column):
                 raise Refused(f"{sql_text(assignment)}", "is not supported in SET")
@@ -296,6 +299,7 @@ def first_case(choices: Sequence[tuple[Any, Any]]) -> Any:
 
 def read_truncate(node: Any, lookup: Lookup) -> Write:
     """Read TRUNCATE TABLE."""
+    refuse_unknown(node, frozenset({"expressions"}), "TRUNCATE")
     if len(node.expressions) != 1:
         raise Refused("TRUNCATE of several tables", "is not supported")
     return read_delete(exp.Delete(this=node.expressions[0]), lookup)

@@ -39,6 +39,8 @@ UNITS_US: Mapping[str, int] = {
     "millisecond": 1_000,
     "microsecond": 1,
 }
+# The kinds of values that may have members or elements.
+NESTED = frozenset({Kind.ARRAY, Kind.OBJECT, Kind.VARIANT, Kind.NULL})
 # A Monday at midnight, from which weeks and shorter units are counted.
 MONDAY = datetime(1970, 1, 5)
 MONTHS: Mapping[str, int] = {"year": 12, "quarter": 3, "month": 1}
@@ -128,6 +130,8 @@ def get_member(value: Any, step: Any) -> Cell:
 
 def path_step(types: Types) -> Signature:
     """Resolve GET and the path operators, which take one step."""
+    if types[0].kind not in NESTED:
+        raise InputError(f"a path leads into an ARRAY, an OBJECT or a VARIANT, not into {types[0]}")
     step = INTEGER if types[1].kind is Kind.INTEGER else TEXT
     return Signature(VARIANT, (types[0], step), get_member)
 

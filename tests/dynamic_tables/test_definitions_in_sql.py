@@ -116,7 +116,7 @@ def test_incremental_refuses_by_name_what_full_evaluates(text: str, construct: s
         ("SELECT k FROM l GROUP BY k WITH ROLLUP", "WITH ROLLUP"),
         ("WITH RECURSIVE c AS (SELECT k FROM l) SELECT k FROM c", "WITH RECURSIVE"),
         ("SELECT array_agg(x) g FROM l GROUP BY k", "aggregate ARRAY_AGG"),
-        ("SELECT soundex(x) g FROM l", "expression SOUNDEX"),
+        ("SELECT soundex(x) g FROM l", "function SOUNDEX"),
         ("SELECT round(d, 1, 'HALF_TO_EVEN') g FROM d", r"a rounding mode is not supported in ROUND\("),
         ("SELECT floor(d, 1) g FROM d", r"a number of digits is not supported in FLOOR\("),
         ("SELECT try_parse_json(x) g FROM l", "TRY_PARSE_JSON"),

@@ -254,7 +254,7 @@ def test_arguments_of_the_wrong_type_are_refused(text: str, wrong: str) -> None:
 @pytest.mark.parametrize(
     ("text", "construct"),
     [
-        ("max_by(x, k, 3)", r"COUNT is not supported in MAX_BY\(...\)"),
+        ("max_by(x, k, 3)", r"the argument 3 is not supported in MAX_BY\(...\)"),
         ("listagg(x, x)", "a separator of LISTAGG that is no text in quotes"),
         ("listagg(DISTINCT x) WITHIN GROUP (ORDER BY k)", "LISTAGG of distinct texts in the order of"),
         ("array_agg(x)", "the aggregate ARRAY_AGG"),

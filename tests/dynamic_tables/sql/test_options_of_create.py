@@ -86,7 +86,6 @@ def test_what_would_restrict_or_fill_a_column_is_refused(constraint: str) -> Non
         read(f"CREATE TABLE t (a INT {constraint})")
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("text", "beginning"),
     [
