@@ -13,6 +13,7 @@ import duckdb
 
 from dynamic_tables.maintenance.algebra import (
     Aggregate,
+    ConstantRows,
     Distinct,
     Explode,
     Filter,
@@ -106,6 +107,18 @@ def scan(relation: Scan) -> str:
     for field in relation.fields:
         type_name(field.type)
     return f"SELECT {listed([field.name for field in relation.fields])} FROM {relation.source}"
+
+
+def constants(relation: ConstantRows) -> str:
+    names = [f"c{place}" for place in range(len(relation.fields))]
+    nothing = listed([literal(None, field.type) for field in relation.fields])
+    rows = [
+        f"({', '.join(literal(cell, field.type) for cell, field in zip(row, relation.fields, strict=True))})"
+        for row in relation.rows
+    ]
+    if not rows:
+        return f"SELECT * FROM (SELECT {nothing}) WHERE false"
+    return f"SELECT * FROM (VALUES {', '.join(rows)}) AS v({', '.join(names)})"
 
 
 def filtered(relation: Filter) -> str:
@@ -209,6 +222,7 @@ def term(one: Order) -> str:
 
 WRITERS: Mapping[type[Relation], Callable[[Any], str]] = {
     Scan: scan,
+    ConstantRows: constants,
     Filter: filtered,
     Project: projected,
     UnionAll: united,

@@ -13,8 +13,13 @@ from typing import Any
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 from dynamic_tables.bags.bag_backend import BagBackend
+from dynamic_tables.bags.operators import constants_kernel
+from dynamic_tables.maintenance.algebra import ConstantRows
+from dynamic_tables.maintenance.plans import NoChanges
 from dynamic_tables.maintenance.queries import Query
+from dynamic_tables.on_spark.changes import PlanEvaluation
 from dynamic_tables.on_spark.frames import DELETED, RowFrame, frame_schema
+from dynamic_tables.on_spark.operators import Kernel
 from dynamic_tables.on_spark.physical_types import row_from_spark, row_to_spark
 from dynamic_tables.on_spark.spark_backend import SparkBackend
 from dynamic_tables.values.cells import exact_key
@@ -101,13 +106,33 @@ def as_data(spark: Any, rows: Sequence[Any], schema: StructType) -> Any:
     return spark.createDataFrame(rows, StructType(fields)).coalesce(1)
 
 
+def with_steps(backend: SparkBackend, steps: int) -> SparkBackend:
+    """The backend with constant rows, and no changes of them, at each of several moments."""
+
+    def constants(relation: ConstantRows) -> Kernel:
+        contents = dict(constants_kernel(relation)())
+        types = [field.type for field in relation.fields]
+        return lambda spark: step_frame(spark, [contents] * steps, types)
+
+    def no_changes(evaluation: PlanEvaluation, plan: NoChanges) -> RowFrame:
+        return step_changes(evaluation.spark, [], [field.type for field in plan.relation.fields])
+
+    return SparkBackend(
+        backend.spark,
+        rules=backend.rules,
+        pushdown=backend.pushdown,
+        kernels={**backend.kernels, ConstantRows: constants},
+        nodes={**backend.nodes, NoChanges: no_changes},
+    )
+
+
 def full_by_spark(backend: SparkBackend, intervals: Intervals) -> list[dict[str, Hashable]]:
     """The result at each moment, by Spark."""
     sources = {
         identity: step_frame(backend.spark, [version[identity] for version in intervals.versions], types)
         for identity, types in intervals.types.items()
     }
-    frame = backend.full(intervals.query, sources)
+    frame = with_steps(backend, len(intervals.versions)).full(intervals.query, sources)
     results: list[dict[str, Hashable]] = [{} for _ in intervals.versions]
     convert = row_from_spark(frame.types)
     rows = frame.in_order().data.collect()
@@ -135,7 +160,7 @@ def changes_by_spark(backend: SparkBackend, intervals: Intervals) -> list[Counte
         )
         for identity, types in intervals.types.items()
     }
-    frame = backend.changes(intervals.query, sources)
+    frame = with_steps(backend, len(intervals.changes)).changes(intervals.query, sources)
     convert = row_from_spark(frame.types)
     deltas: list[list[Change]] = [[] for _ in intervals.changes]
     for deleted, step, row_id, *cells in frame.in_order().data.collect():

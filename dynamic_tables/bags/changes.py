@@ -29,6 +29,7 @@ from dynamic_tables.maintenance.plans import (
     Linear,
     Moment,
     NetChanges,
+    NoChanges,
     PartialSnapshot,
     Plan,
     Recomputation,
@@ -136,6 +137,11 @@ def compile_source_changes(compiler: Compiler, plan: SourceChanges) -> Run:
         return kernel(deleted), kernel(inserted)
 
     return run
+
+
+def compile_no_changes(compiler: Compiler, plan: NoChanges) -> Run:
+    """Compile the changes of what never changes."""
+    return lambda interval: ((), ())
 
 
 def compile_linear(compiler: Compiler, plan: Linear) -> Run:
@@ -366,6 +372,7 @@ NODES: Mapping[type[Plan], Callable[[Compiler, Any], Run]] = {
     RowsAfter: compile_rows_after,
     WithChanged: compile_with_changed,
     SourceChanges: compile_source_changes,
+    NoChanges: compile_no_changes,
     Linear: compile_linear,
     DeltaJoin: compile_delta_join,
     ChangedPairs: compile_changed_pairs,

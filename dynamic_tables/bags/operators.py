@@ -1,11 +1,11 @@
 """The computation of each operator of the algebra: from rows with ids to rows with ids.
 
-Row ids ([D] 5.5): a scan keeps the ids of its source; filter, project and window keep those of their input. A
-union puts the branch number before the id, an explode the ordinals and names; a join combines the ids of
-both rows, one of which may be missing; a group's id is its key. Each nested id is preceded by its length or a
-terminator, so that different ids never combine to the same one (trap 52). The source is not part of an id:
-its place in the query determines it, and a clone reads other sources under the same ids. The text of a key is
-that of `values.key_texts`.
+Row ids ([D] 5.5): a scan keeps the ids of its source, constant rows have their place; filter, project and
+window keep the ids of their input. A union puts the branch number before the id, an explode the ordinals and
+names; a join combines the ids of both rows, one of which may be missing; a group's id is its key. Each nested
+id is preceded by its length or a terminator, so that different ids never combine to the same one (trap 52).
+The source is not part of an id: its place in the query determines it, and a clone reads other sources under
+the same ids. The text of a key is that of `values.key_texts`.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from dynamic_tables.bags.aggregates import compile_aggregate
 from dynamic_tables.bags.windows import compile_windows
 from dynamic_tables.maintenance.algebra import (
+    ConstantRows,
     Distinct,
     Explode,
     Filter,
@@ -53,6 +54,12 @@ def scan_kernel(relation: Scan) -> Kernel:
         return lambda rows: rows
     pick = cell_picker(relation.positions)
     return lambda rows: [(row_id, pick(row)) for row_id, row in rows]
+
+
+def constants_kernel(relation: ConstantRows) -> Kernel:
+    """Return the kernel of constant rows, whose ids are their places."""
+    pairs = [(f"v{place}", row) for place, row in enumerate(relation.rows)]
+    return lambda: pairs
 
 
 def filter_kernel(relation: Filter) -> Kernel:
@@ -256,6 +263,7 @@ def window_kernel(relation: Window) -> Kernel:
 
 KERNELS: Mapping[type[Relation], Callable[[Any], Kernel]] = {
     Scan: scan_kernel,
+    ConstantRows: constants_kernel,
     Filter: filter_kernel,
     Project: project_kernel,
     UnionAll: union_kernel,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import NamedTuple, TypeAlias
 
+from dynamic_tables.values.changes import Row
 from dynamic_tables.values.expressions import Expression
 from dynamic_tables.values.types import INTEGER, TEXT, VARIANT, Field, Type
 
@@ -35,6 +36,23 @@ class Scan:
     source: str
     fields: tuple[Field, ...]
     positions: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantRows:
+    """Rows that are written in the query (VALUES), and never change.
+
+    Attributes:
+        output: The columns.
+    """
+
+    rows: tuple[Row, ...]
+    output: tuple[Field, ...]
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The columns."""
+        return self.output
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,13 +310,15 @@ class Opaque:
         return self.output
 
 
-Relation: TypeAlias = Scan | Filter | Project | UnionAll | Join | Explode | Distinct | Group | Window | Opaque
+Relation: TypeAlias = (
+    Scan | ConstantRows | Filter | Project | UnionAll | Join | Explode | Distinct | Group | Window | Opaque
+)
 
 
 def inputs(relation: Relation) -> tuple[Relation, ...]:
     """Return the direct inputs of a relation."""
     match relation:
-        case Scan():
+        case Scan() | ConstantRows():
             return ()
         case UnionAll():
             return relation.inputs
@@ -312,7 +332,7 @@ def inputs(relation: Relation) -> tuple[Relation, ...]:
 def with_inputs(relation: Relation, below: tuple[Relation, ...]) -> Relation:
     """Return the operator with its inputs replaced, in the order of `inputs`."""
     match relation:
-        case Scan():
+        case Scan() | ConstantRows():
             return relation
         case UnionAll():
             return UnionAll(below)

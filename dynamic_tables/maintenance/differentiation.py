@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias, TypeGuard
 
 from dynamic_tables.maintenance.algebra import (
+    ConstantRows,
     Distinct,
     Explode,
     Filter,
@@ -38,6 +39,7 @@ from dynamic_tables.maintenance.plans import (
     Linear,
     Moment,
     NetChanges,
+    NoChanges,
     PartialSnapshot,
     Plan,
     Recomputation,
@@ -62,6 +64,11 @@ Rules: TypeAlias = Mapping[type[Relation], Rule]
 def scan(relation: Scan) -> Changes:
     """Return the changes of the source itself."""
     return SourceChanges(relation)
+
+
+def constant_rows(relation: ConstantRows) -> Changes:
+    """Return no changes: the rows are those of the query."""
+    return NoChanges(relation)
 
 
 def linear(relation: Filter | Project | UnionAll | Explode) -> Changes:
@@ -274,6 +281,7 @@ def net_changes(relation: Relation) -> Changes:
 
 RULES: Rules = {
     Scan: scan,
+    ConstantRows: constant_rows,
     Filter: linear,
     Project: linear,
     UnionAll: linear,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from dynamic_tables.maintenance.algebra import (
+    ConstantRows,
     Distinct,
     Explode,
     Filter,
@@ -53,6 +54,13 @@ def narrow_scan(relation: Scan, needed: frozenset[int]) -> Narrowed:
     positions = tuple(range(len(relation.fields))) if relation.positions is None else relation.positions
     fields = tuple(relation.fields[old] for old in places)
     return replace(relation, fields=fields, positions=tuple(positions[old] for old in places)), places
+
+
+def narrow_constants(relation: ConstantRows, needed: frozenset[int]) -> Narrowed:
+    """Narrow constant rows to the needed columns; there may be none."""
+    places = new_positions(needed)
+    rows = tuple(tuple(row[place] for place in places) for row in relation.rows)
+    return ConstantRows(rows, tuple(relation.output[place] for place in places)), places
 
 
 def narrow_filter(relation: Filter, needed: frozenset[int]) -> Narrowed:
@@ -210,6 +218,7 @@ def remap_function(function: WindowFunction, places: Places) -> WindowFunction:
 
 NARROWERS: Mapping[type[Relation], Callable[[Any, frozenset[int]], Narrowed]] = {
     Scan: narrow_scan,
+    ConstantRows: narrow_constants,
     Filter: narrow_filter,
     Project: narrow_project,
     UnionAll: narrow_union,

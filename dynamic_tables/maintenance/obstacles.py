@@ -2,6 +2,7 @@
 
 from dynamic_tables.maintenance.algebra import (
     Aggregate,
+    ConstantRows,
     Distinct,
     Group,
     Join,
@@ -95,7 +96,7 @@ def tainted_columns(relation: Relation) -> Tainted:
                 for place, function in enumerate(relation.functions)
                 if is_tainted(function, below[0])
             )
-        case Scan():
+        case Scan() | ConstantRows():
             return frozenset()
     return below[0]
 

@@ -114,6 +114,13 @@ class SourceChanges:
 
 
 @dataclass(frozen=True, eq=False)
+class NoChanges:
+    """The changes of a relation that never changes."""
+
+    relation: Relation
+
+
+@dataclass(frozen=True, eq=False)
 class Linear:
     """A row-by-row operator applied to changed rows; each result has its row's action."""
 
@@ -203,6 +210,7 @@ class NetChanges:
 Changes: TypeAlias = (
     Derivative
     | SourceChanges
+    | NoChanges
     | Linear
     | DeltaJoin
     | ChangedPairs

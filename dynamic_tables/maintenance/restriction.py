@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from dynamic_tables.maintenance.algebra import (
+    ConstantRows,
     Distinct,
     Explode,
     Filter,
@@ -107,7 +108,12 @@ def below_window(relation: Window, part: Expression) -> Expression | None:
     return part if part in relation.partition and isinstance(part, Column) else None
 
 
+def below_constants(relation: ConstantRows, part: Expression) -> None:
+    """Return nothing: constant rows have no input."""
+
+
 PUSHERS: Pushers = {
+    ConstantRows: below_constants,
     Filter: below_row_wise,
     Distinct: below_row_wise,
     Project: below_project,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, Protocol, TypeAlias
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dynamic_tables.maintenance.algebra import Relation, Scan, inputs
@@ -19,6 +19,7 @@ from dynamic_tables.maintenance.plans import (
     Linear,
     Moment,
     NetChanges,
+    NoChanges,
     PartialSnapshot,
     Plan,
     Recomputation,
@@ -31,7 +32,7 @@ from dynamic_tables.maintenance.plans import (
     parts,
 )
 from dynamic_tables.maintenance.plans import nodes as all_nodes
-from dynamic_tables.on_spark.frames import DELETED, ROW_ID, RowFrame, cell_name, union_of
+from dynamic_tables.on_spark.frames import DELETED, ROW_ID, RowFrame, cell_name, changes_frame, union_of
 from dynamic_tables.on_spark.keys import key_text
 from dynamic_tables.on_spark.native_expressions import lower_expression
 from dynamic_tables.on_spark.operators import Kernels, pairs_of
@@ -81,6 +82,7 @@ class PlanEvaluation:
     twice would be analysed, planned and computed twice.
 
     Args:
+        spark: The session that computes.
         plan: The plan.
         sources: By identity, each over the interval.
         kernels: The implementations of the operators.
@@ -89,11 +91,13 @@ class PlanEvaluation:
 
     def __init__(
         self,
+        spark: SparkSession,
         plan: Changes,
         sources: Mapping[str, SparkSource],
         kernels: Kernels,
         nodes: "Nodes",
     ) -> None:
+        self.spark = spark
         self.plan = plan
         self.sources = sources
         self.kernels = kernels
@@ -136,7 +140,7 @@ class PlanEvaluation:
 
     def snapshots(self, relation: Relation) -> RowFrame:
         """Return all rows of a relation at both ends of the interval."""
-        if isinstance(relation, Scan):
+        if not inputs(relation):
             return union_of(
                 [self.snapshot(relation, moment).with_end(moment is Moment.BEFORE) for moment in Moment]
             )
@@ -150,7 +154,7 @@ class PlanEvaluation:
             below = [source.before if moment is Moment.BEFORE else source.after]
         else:
             below = [self.snapshot(child, moment) for child in inputs(relation)]
-        rows: RowFrame = self.kernel(relation)(*below)
+        rows: RowFrame = self.kernel(relation)(*(below or [self.spark]))
         return rows
 
     def kernel(self, relation: Relation) -> Any:
@@ -173,6 +177,11 @@ def source_changes(evaluation: PlanEvaluation, plan: SourceChanges) -> RowFrame:
     """Return the changes of a source, in the columns that are read."""
     changes: RowFrame = evaluation.kernel(plan.scan)(evaluation.sources[plan.scan.source].changes)
     return changes
+
+
+def no_changes(evaluation: PlanEvaluation, plan: NoChanges) -> RowFrame:
+    """Return the changes of what never changes."""
+    return changes_frame(evaluation.spark, (), [field.type for field in plan.relation.fields])
 
 
 def inserted_rows(evaluation: PlanEvaluation, plan: InsertedRows) -> RowFrame:
@@ -283,6 +292,7 @@ NODES: Nodes = {
     RowsAfter: rows_after,
     WithChanged: with_changed,
     SourceChanges: source_changes,
+    NoChanges: no_changes,
     Linear: of_operator,
     ChangedPairs: changed_pairs,
     Sum: changes_together,

@@ -8,12 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from dynamic_tables.bags import operators as bag_operators
 from dynamic_tables.bags.operators import KEEPS_LEFT, KEEPS_RIGHT
 from dynamic_tables.maintenance.algebra import (
     Aggregate,
+    ConstantRows,
     Distinct,
     Explode,
     Filter,
@@ -27,7 +29,7 @@ from dynamic_tables.maintenance.algebra import (
     Window,
 )
 from dynamic_tables.on_spark.aggregate_columns import aggregate_columns
-from dynamic_tables.on_spark.frames import ROW_ID, RowFrame, cell, cell_name, union_of
+from dynamic_tables.on_spark.frames import ROW_ID, RowFrame, cell, cell_name, frame_of, union_of
 from dynamic_tables.on_spark.keys import canonical_column, comparable_column, key_id
 from dynamic_tables.on_spark.native_expressions import lower_expression, native_column
 from dynamic_tables.on_spark.python_functions import Elements, Windows, evaluated_in_python
@@ -49,6 +51,12 @@ def scan_kernel(relation: Scan) -> Kernel:
         return lambda rows: rows
     places = relation.positions
     return lambda rows: rows.select([cell(place) for place in places], types_of(relation.fields))
+
+
+def constants_kernel(relation: ConstantRows) -> Callable[[SparkSession], RowFrame]:
+    """Return the kernel of constant rows, which takes the session in place of rows."""
+    contents = dict(bag_operators.constants_kernel(relation)())
+    return lambda spark: frame_of(spark, contents, types_of(relation.fields))
 
 
 def filter_kernel(relation: Filter) -> Kernel:
@@ -302,6 +310,7 @@ def window_kernel(relation: Window) -> Kernel:
 
 KERNELS: Mapping[type[Relation], Callable[[Any], Kernel]] = {
     Scan: scan_kernel,
+    ConstantRows: constants_kernel,
     Filter: filter_kernel,
     Project: project_kernel,
     UnionAll: union_kernel,

@@ -83,7 +83,8 @@ class SparkBackend:
         kernel = self.kernels[type(relation)](relation)
         if isinstance(relation, Scan):
             return kernel(sources[relation.source])
-        return kernel(*[self.rows(child, sources) for child in inputs(relation)])
+        below = [self.rows(child, sources) for child in inputs(relation)]
+        return kernel(*below) if below else kernel(self.spark)
 
     def few_changes(
         self,
@@ -119,4 +120,4 @@ class SparkBackend:
         if plan is None:
             plan = self.plans[query] = differentiate(query.relation, self.rules, self.pushdown)
         with exact_settings(self.spark), user_errors():
-            return PlanEvaluation(plan, sources, self.kernels, self.nodes).result()
+            return PlanEvaluation(self.spark, plan, sources, self.kernels, self.nodes).result()

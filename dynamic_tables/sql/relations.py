@@ -17,6 +17,7 @@ from dynamic_tables.maintenance.algebra import (
     Scan,
     UnionAll,
 )
+from dynamic_tables.sql.constants import bind_values
 from dynamic_tables.sql.expressions import Binder
 from dynamic_tables.sql.flatten import bind_flatten
 from dynamic_tables.sql.joins import conjuncts, with_keys
@@ -85,7 +86,10 @@ def bind_query(node: Any, names: Names) -> Relation:
             return bind_union(node, names)
         case exp.Select():
             return bind_select(node, names)
-    raise Refused(f"{type(node).__name__.upper()}", "is not supported as a query")
+        case exp.Values():
+            return bind_values(node)
+    operator = {exp.Intersect: "INTERSECT", exp.Except: "EXCEPT"}.get(type(node))
+    raise Refused(operator or sql_text(node), "is not supported as a query")
 
 
 def with_names(clause: Any, names: Names) -> Names:
@@ -160,6 +164,9 @@ def bind_from(node: Any, names: Names) -> Scope:
     if isinstance(node, exp.Subquery):
         name = "" if alias is None or alias.this is None else fold_name(alias.this)
         return scope_of(rename_columns(bind_query(node, names), columns), name)
+    if isinstance(node, exp.Values):
+        name = "" if alias is None or alias.this is None else fold_name(alias.this)
+        return scope_of(rename_columns(bind_values(node), columns), name)
     if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
         raise Refused(f"{sql_text(node)}", "is not supported in FROM")
     refuse_unknown(node, frozenset({"this", "db", "catalog", "alias"}), "FROM")

@@ -216,6 +216,8 @@ def dynamic_table(
     kept: ddl.Definition = definition
     try:
         query = bind_definition(definition, lookup)
+        if not query.sources:
+            raise Refused("a query that reads no table", "is not supported in a dynamic table")
         chosen, fields = refresh_mode(mode, query), query.fields
     except Refused as refused:
         if engine is None or mode == ddl.Mode.INCREMENTAL.value:

@@ -8,6 +8,7 @@ from dynamic_tables.catalog.entities import Entity
 from dynamic_tables.catalog.graphs import node_of
 from dynamic_tables.catalog.lags import DOWNSTREAM, lags_in_force
 from dynamic_tables.maintenance.algebra import (
+    ConstantRows,
     Distinct,
     Explode,
     Filter,
@@ -244,6 +245,7 @@ def explain(account: WarehouseAccount, entity: Entity) -> Explanation:
 
 
 WAYS: Mapping[type[Relation], str] = {
+    ConstantRows: "none: its rows never change",
     Filter: "changed rows alone",
     Project: "changed rows alone",
     UnionAll: "changed rows alone",

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from dynamic_tables.bags.aggregates import aggregate
 from dynamic_tables.maintenance.algebra import (
     Aggregate,
+    ConstantRows,
     Distinct,
     Explode,
     Filter,
@@ -39,6 +40,10 @@ WIDTH_MAX = 6
 COMPARED = ("=", "<>", "<", "<=", ">", ">=")
 CONSTANTS: Mapping[Kind, tuple[Cell, ...]] = {field.type.kind: CELLS[field.name] for field in FIELDS}
 
+# The draws for which constant rows take the place of a scan, with its columns and by a random source of their
+# own: so that the other draws of a seed stay what they were.
+CONSTANT_DRAWS = (0.4, 0.46)
+
 Tables: TypeAlias = tuple[SourceTable, ...]
 
 
@@ -53,10 +58,20 @@ def drawn_query(random: Random, tables: Tables, depth: int) -> Relation:
 def drawn_scan(random: Random, tables: Tables) -> Relation:
     """Draw a table, or some of its columns."""
     table = random.choice(tables)
-    if random.random() < 0.7:
+    draw = random.random()
+    if CONSTANT_DRAWS[0] <= draw < CONSTANT_DRAWS[1]:
+        return constant_rows(Random(draw), table)
+    if draw < 0.7:
         return Scan(table.identity, table.fields)
     places = tuple(sorted(random.sample(range(len(table.fields)), random.randint(1, len(table.fields)))))
     return Scan(table.identity, tuple(table.fields[place] for place in places), places)
+
+
+def constant_rows(random: Random, table: SourceTable) -> ConstantRows:
+    """Draw up to four constant rows of the columns of a table."""
+    count = random.randint(0, 4)
+    rows = tuple(tuple(random.choice(CELLS[field.name]) for field in table.fields) for _ in range(count))
+    return ConstantRows(rows, table.fields)
 
 
 def drawn_narrowing(random: Random, relation: Relation) -> Relation:

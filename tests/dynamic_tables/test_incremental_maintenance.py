@@ -85,8 +85,8 @@ def test_cases_reach_each_operator_below_and_above_each_other() -> None:
         for below in subrelations(above)
         if below is not above
     }
-    names = {operator.__name__ for operator in RULES} - {"Scan"}
-    assert {(above, below) for above in names for below in names} <= pairs
+    names = {operator.__name__ for operator in RULES} - {"Scan", "ConstantRows"}
+    assert {(above, below) for above in names for below in {*names, "ConstantRows"}} <= pairs
 
 
 @pytest.mark.parametrize("kind", JoinKind)

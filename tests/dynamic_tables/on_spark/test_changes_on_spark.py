@@ -20,7 +20,7 @@ from mutants.spark_backends import SPARK_MUTANTS
 from strategies.dynamic.cases import Case, drawn_case
 
 # Seeds of cases that together have each operator, and that the mutants below die in.
-SEEDS = (7, 17, 21, 23)
+SEEDS = (7, 17, 21, 23, 73)
 SEEDS_DEEP = range(200)
 # By mutant, a seed of a case that it dies in, and whether full evaluation suffices.
 KILLING = {

@@ -55,6 +55,9 @@ QUERIES = (
     "SELECT count(*) OVER (PARTITION BY flag ORDER BY at RANGE INTERVAL '1 day' PRECEDING) a FROM m",
     "SELECT k, unused, count(*) c, grouping(k) g FROM n GROUP BY GROUPING SETS ((k, unused), k, unused)",
     "SELECT k, sum(n) s FROM n GROUP BY ROLLUP (k)",
+    "SELECT v.name, n.n FROM (VALUES (1, 'one', 1.50), (NULL, 'none', 2)) v (k, name, d) "
+    "LEFT JOIN n ON v.k = n.k",
+    "SELECT k, n FROM n UNION SELECT * FROM VALUES (1, 5), (9, NULL)",
     "SELECT k, f.path, f.this, f.value FROM e, LATERAL FLATTEN(payload, recursive => true, outer => true) f",
     "SELECT k, f.path, f.this FROM e, LATERAL FLATTEN(input => payload, path => 'a.b', outer => true) f",
 )
