@@ -145,6 +145,7 @@ def window_function_text(function: WindowFunction, partition: str) -> str:
         value = f"{function.function}({expression_text(function.argument)}, {function.offset})"
         return f"{value} OVER (PARTITION BY {partition}{ordered})"
     has_frame = order and function.function not in ("row_number", "rank", "dense_rank")
+    assert isinstance(function.frame, Frame), "no other frames are drawn"
     frame = frame_text(function.frame) if has_frame else ""
     return f"{aggregate_text(function)} OVER (PARTITION BY {partition}{ordered}{frame})"
 
