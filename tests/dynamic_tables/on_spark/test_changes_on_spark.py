@@ -18,10 +18,13 @@ from dynamic_tables.on_spark.operators import KERNELS
 from dynamic_tables.on_spark.spark_backend import SparkBackend
 from mutants.spark_backends import SPARK_MUTANTS
 from strategies.dynamic.cases import Case, drawn_case
+from strategies.dynamic.wide_queries import drawn_wide_query
 
 # Seeds of cases that together have each operator, and that the mutants below die in.
 SEEDS = (7, 17, 21, 23, 73)
 SEEDS_DEEP = range(200)
+# Seeds of wide queries: a frame of values, a group, a tree, and grouping sets.
+WIDE_SEEDS = (3, 5, 6, 10)
 # By mutant, a seed of a case that it dies in, and whether full evaluation suffices.
 KILLING = {
     "ids of a union have no branch": (5, True),
@@ -44,6 +47,16 @@ def case_of(seed: int) -> tuple[Random, Case]:
 def test_spark_agrees_with_python(spark: Any, seed: int) -> None:
     """LOWER-1. For each query and interval: full evaluation and changes, row ids included."""
     intervals, backend = drawn_intervals(*case_of(seed)), SparkBackend(spark)
+    assert full_by_spark(backend, intervals) == full_in_python(intervals)
+    assert changes_by_spark(backend, intervals) == changes_in_python(intervals)
+
+
+@pytest.mark.parametrize("seed", WIDE_SEEDS)
+def test_spark_agrees_with_python_about_wide_queries(spark: Any, seed: int) -> None:
+    """LOWER-1, of aggregates, windows and frames that no other query has."""
+    random = Random(seed)
+    intervals = drawn_intervals(random, drawn_case(random, 1 + seed % 2, drawn_wide_query))
+    backend = SparkBackend(spark)
     assert full_by_spark(backend, intervals) == full_in_python(intervals)
     assert changes_by_spark(backend, intervals) == changes_in_python(intervals)
 
