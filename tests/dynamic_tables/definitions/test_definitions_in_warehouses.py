@@ -1,0 +1,57 @@
+"""Warehouses keep the results of two hundred definitions, whoever computes them and whatever the format."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from definition_sets import definition_group, group_names, selected_definitions
+from definition_worlds import DefinitionsWorld, with_intervals
+
+from dynamic_tables.bags.operators import KERNELS
+from dynamic_tables.maintenance.algebra import subrelations
+
+# The formats of stores.
+FORMATS = ("parquet",)
+# Together they have each operator.
+FEW = ("a left join", "a group above FLATTEN", "UNION", "QUALIFY")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("name", ["joins", "flattened", "drawn 69"])
+def test_python_maintains_some_definitions_in_a_warehouse(tmp_path: Path, name: str, format: str) -> None:
+    """WAREHOUSE-1, DIFF-1, DIFF-2. Contents and ids are those of full evaluation; contents, DuckDB's."""
+    group = with_intervals(definition_group(name), 1)
+    DefinitionsWorld(tmp_path / "w", group, format=format).check_all_intervals()
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("name", group_names())
+def test_python_maintains_two_hundred_definitions_in_warehouses(
+    tmp_path: Path, name: str, format: str
+) -> None:
+    """WAREHOUSE-1, DIFF-1, DIFF-2 again, of each definition over eight intervals."""
+    DefinitionsWorld(tmp_path / "w", definition_group(name), format=format).check_all_intervals()
+
+
+def test_few_definitions_have_each_operator() -> None:
+    relations = [definition.query.relation for definition in selected_definitions(*FEW).definitions]
+    assert {type(node) for relation in relations for node in subrelations(relation)} == set(KERNELS)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_spark_maintains_a_few_definitions_in_a_warehouse(tmp_path: Path, spark: Any, format: str) -> None:
+    """LOWER-1, WAREHOUSE-1. Contents and ids are those of full evaluation by Python and by Spark."""
+    group = with_intervals(selected_definitions(*FEW), 1)
+    DefinitionsWorld(tmp_path / "w", group, spark=spark, format=format).check_all_intervals()
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("name", group_names())
+def test_spark_maintains_two_hundred_definitions_in_warehouses(
+    tmp_path: Path, spark: Any, name: str, format: str
+) -> None:
+    """LOWER-1, WAREHOUSE-1 again, of each definition over eight intervals."""
+    group = definition_group(name)
+    DefinitionsWorld(tmp_path / "w", group, spark=spark, format=format).check_all_intervals()
