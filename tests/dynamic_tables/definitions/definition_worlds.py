@@ -44,7 +44,7 @@ class PooledDriver(Driver):
 
 
 @dataclass
-class Maintained:
+class MaintainedTable:
     """A definition in a warehouse.
 
     Attributes:
@@ -76,7 +76,7 @@ class DefinitionsWorld(WarehouseWorld):
         self.history = group.history
         self.versions: list[Version] = []
         self.tables = [
-            Maintained(f"d{number}", definition) for number, definition in enumerate(group.definitions)
+            MaintainedTable(f"d{number}", definition) for number, definition in enumerate(group.definitions)
         ]
         for table in self.history.tables:
             self.writer.sql(creation_text(table))
@@ -119,7 +119,7 @@ class DefinitionsWorld(WarehouseWorld):
         for identity, rows in expected.items():
             assert bag_of(self.versions[-1][identity]) == bag_of(rows), identity
 
-    def check_table(self, table: Maintained, opinion: SecondOpinion) -> None:
+    def check_table(self, table: MaintainedTable, opinion: SecondOpinion) -> None:
         """Compare a table with both ways of computing it in Python, ids included, and with DuckDB."""
         backend, query, text = BagBackend(), table.definition.query, table.definition.text
         contents = self.writer.contents(table.name)
@@ -140,7 +140,7 @@ class DefinitionsWorld(WarehouseWorld):
         assert set(actions) <= {"REINITIALIZE", "INCREMENTAL", "NO_DATA"}
         assert actions["INCREMENTAL"] >= len(self.tables) * (len(self.versions) - 1) / 2
 
-    def check_full_by_spark(self, table: Maintained) -> None:
+    def check_full_by_spark(self, table: MaintainedTable) -> None:
         """Compare the results of all intervals with full evaluation by Spark, ids included."""
         types = {part.identity: [field.type for field in part.fields] for part in self.history.tables}
         read = {identity: types[identity] for identity in table.definition.query.sources}
