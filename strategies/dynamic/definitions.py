@@ -254,6 +254,34 @@ NESTED: Mapping[str, str] = {
         FROM sales GROUP BY customer) m ON s.customer = m.customer AND s.day = m.day""",
 }
 
+WITH_CONSTANTS: Mapping[str, str] = {
+    "a join with VALUES": """SELECT s.id, v.label FROM sales s
+        JOIN (VALUES (1, 'one'), (2, 'two'), (NULL, 'none')) AS v (k, label) ON s.customer = v.k""",
+    "a left join with VALUES": """SELECT s.id, v.label FROM sales s
+        LEFT JOIN (VALUES (1, 'one'), (1, 'uno'), (7, 'seven')) AS v (k, label)
+        ON s.customer = v.k AND s.quantity > 0""",
+    "a full join with VALUES": """SELECT c.region, v.k, v.limit_of FROM customers c
+        FULL JOIN (VALUES (1, 2.5), (5, NULL)) AS v (k, limit_of) ON c.customer = v.k""",
+    "a union with VALUES": """SELECT category AS name, count(*) AS n FROM (SELECT category FROM products
+        UNION ALL SELECT k FROM (VALUES ('tea'), ('cup')) AS v (k)) GROUP BY category""",
+}
+
+WIDER: Mapping[str, str] = {
+    "grouping sets": """SELECT customer, product, count(*) AS n, sum(quantity) AS s FROM sales
+        GROUP BY GROUPING SETS ((customer, product), (customer))""",
+    "a median": "SELECT customer, median(quantity) AS middle FROM sales GROUP BY customer",
+    "parts of a date": """SELECT quarter(day) AS q, extract(year FROM day) AS y, max(amount) AS most
+        FROM sales GROUP BY quarter(day), extract(year FROM day)""",
+    "a range of values": """SELECT id, sum(quantity) OVER (PARTITION BY customer ORDER BY quantity
+        RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) AS near FROM sales""",
+    "a named window": """SELECT product, price, rank() OVER w AS place, max(price) OVER w AS most
+        FROM products WINDOW w AS (PARTITION BY category ORDER BY price)""",
+    "texts in one": """SELECT region, listagg(active::text, ',') WITHIN GROUP (ORDER BY active::text) AS list
+        FROM customers GROUP BY region""",
+    "any of a group": """SELECT region, boolor_agg(active) AS some, booland_agg(active) AS each_of
+        FROM customers GROUP BY region""",
+}
+
 DEFINITIONS: Mapping[str, str] = {
     **EXPRESSIONS,
     **JOINS,
@@ -262,4 +290,6 @@ DEFINITIONS: Mapping[str, str] = {
     **WINDOWS,
     **FLATTENED,
     **NESTED,
+    **WITH_CONSTANTS,
+    **WIDER,
 }

@@ -5,6 +5,7 @@ from typing import Any
 
 from dynamic_tables.maintenance.algebra import (
     Aggregate,
+    ConstantRows,
     Distinct,
     Explode,
     Filter,
@@ -63,6 +64,19 @@ def listed_texts(expressions: Sequence[str], first: int = 0) -> str:
 def scan_text(relation: Scan) -> str:
     """Return a table as SQL."""
     return f"SELECT {listed_texts([field.name for field in relation.fields])} FROM {relation.source}"
+
+
+def constants_text(relation: ConstantRows) -> str:
+    """Return constant rows as SQL, which has to have a row for the types of its columns."""
+    fields = relation.fields
+    rows = relation.rows or ((None,) * len(fields),)
+    texts = [
+        ", ".join(literal_text(cell, field.type) for cell, field in zip(row, fields, strict=True))
+        for row in rows
+    ]
+    names = ", ".join(f"c{place}" for place in range(len(fields)))
+    values = f"SELECT * FROM (VALUES {', '.join(f'({text})' for text in texts)}) AS v ({names})"
+    return values if relation.rows else f"{values} WHERE 1 = 0"
 
 
 def filter_text(relation: Filter) -> str:
@@ -166,6 +180,7 @@ def frame_text(frame: Frame) -> str:
 
 TEXTS: Mapping[type[Relation], Callable[[Any], str]] = {
     Scan: scan_text,
+    ConstantRows: constants_text,
     Filter: filter_text,
     Project: projection_text,
     UnionAll: union_text,

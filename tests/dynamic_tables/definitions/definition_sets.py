@@ -30,6 +30,8 @@ WRITTEN_GROUPS: Mapping[str, Mapping[str, str]] = {
     "windows": definitions.WINDOWS,
     "flattened": definitions.FLATTENED,
     "nested": definitions.NESTED,
+    "with constants": definitions.WITH_CONSTANTS,
+    "wider": definitions.WIDER,
 }
 
 

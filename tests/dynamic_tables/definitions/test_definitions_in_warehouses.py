@@ -9,11 +9,12 @@ from definition_worlds import DefinitionsWorld, with_intervals
 
 from dynamic_tables.bags.operators import KERNELS
 from dynamic_tables.maintenance.algebra import subrelations
+from dynamic_tables.stores.formats import LOGS
 
 # The formats of stores.
-FORMATS = ("parquet",)
+FORMATS = tuple(LOGS)
 # Together they have each operator.
-FEW = ("a left join", "a group above FLATTEN", "UNION", "QUALIFY")
+FEW = ("a left join", "a group above FLATTEN", "UNION", "QUALIFY", "a join with VALUES")
 
 
 @pytest.mark.parametrize("format", FORMATS)
