@@ -14,6 +14,7 @@ from dynamic_tables.values.functions import as_type, call
 from dynamic_tables.values.types import (
     BOOLEAN,
     DATE,
+    DIGITS_MAX,
     FLOAT,
     INTEGER,
     TEXT,
@@ -85,12 +86,14 @@ def converted_argument(name: str, operand: Expression, wanted: Type, lenient: bo
 def bind_to_number(binder: ExpressionBinder, node: exp.ToNumber) -> Expression:
     """Bind TO_NUMBER, TO_DECIMAL and TO_NUMERIC, whose digits are 38 and 0 if they are not written."""
     refuse_unknown(node, frozenset({"this", "safe", "precision", "scale"}), node_name(node))
-    for part in ("precision", "scale"):
-        if not isinstance(node.args[part], exp.Literal) or not node.args[part].name.isdigit():
+    defaults = {"precision": exp.Literal.number(DIGITS_MAX), "scale": exp.Literal.number(0)}
+    digits = {part: node.args.get(part) or default for part, default in defaults.items()}
+    for part in digits.values():
+        if not isinstance(part, exp.Literal) or not part.name.isdigit():
             raise Refused(f"{node_name(node)} with digits that are no whole numbers", "is not supported")
     written = exp.DataType(
         this=exp.DType.DECIMAL,
-        expressions=[exp.DataTypeParam(this=node.args[part]) for part in ("precision", "scale")],
+        expressions=[exp.DataTypeParam(this=part) for part in digits.values()],
     )
     wanted, length, lenient = type_of(written), length_of(written), bool(node.args.get("safe"))
     return convert(binder.bind(node.this), wanted, lenient=lenient, length=length)

@@ -5,7 +5,7 @@ from sqlglot.dialects.snowflake import Snowflake
 from sqlglot.parsers.snowflake import SnowflakeParser
 
 # The key of a function's name, as it is written, in the metadata of its node.
-WRITTEN_NAME = "written_name"
+WRITTEN_NAME = "name"
 
 
 class DefinitionParser(SnowflakeParser):
@@ -21,4 +21,5 @@ class DefinitionDialect(Snowflake):
     """Snowflake's SQL with the clause WINDOW; functions keep the names by which they are written."""
 
     ORIGINAL_NAME_META_KEY = WRITTEN_NAME
+    PRESERVE_ORIGINAL_NAMES = True  # the same, in the first releases of sqlglot 30
     Parser = DefinitionParser

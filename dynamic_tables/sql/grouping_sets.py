@@ -7,14 +7,33 @@ from typing import Any, TypeAlias
 from sqlglot import exp
 
 from dynamic_tables.maintenance.algebra import Aggregate, Group, Project, Relation, UnionAll
+from dynamic_tables.values.errors import Refused
 from dynamic_tables.values.expressions import Column, Expression, Literal
 from dynamic_tables.values.types import INTEGER
 from pruning.errors import InputError
 
 # Grouping sets of one GROUP BY: CUBE has this many of seven keys, the most that Snowflake takes.
 SETS_MAX = 128
+# The parts of the parser's GROUP BY that have several sets.
+SETS = ("rollup", "cube", "grouping_sets")
 # The nodes of the keys of each grouping set.
 Sets: TypeAlias = list[tuple[Any, ...]]
+
+
+def terms_of(group: Any) -> list[Any]:
+    """Return the terms of a GROUP BY, of which the parser may have those with several sets apart.
+
+    Raises:
+        Refused: It is written as WITH ROLLUP or WITH CUBE.
+    """
+    terms = list(group.expressions)
+    for clause in SETS:
+        for term in group.args.get(clause) or ():
+            if not isinstance(term, exp.Expression) or not term.expressions:
+                name = clause.upper().replace("_", " ")
+                raise Refused(f"WITH {name}", f"is not supported: write GROUP BY {name} (...)")
+            terms.append(term)
+    return terms
 
 
 def sets_of(nodes: Iterable[Any]) -> Sets:

@@ -1,6 +1,6 @@
 """The options of CREATE: their names as users write them, and those that are accepted without effect."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlglot import exp
@@ -14,11 +14,13 @@ from dynamic_tables.values.types import Field
 from pruning.errors import InputError
 
 COMMENT, CLUSTER_BY, TRANSIENT, DYNAMIC = "comment", "cluster by", "transient", "dynamic"
-NAMES: Mapping[type[Any], str] = {
-    exp.SchemaCommentProperty: COMMENT,
-    exp.ClusterProperty: CLUSTER_BY,
-    exp.TransientProperty: TRANSIENT,
-    exp.DynamicProperty: DYNAMIC,
+# By the names of the parser's classes, of which releases of sqlglot 30 have two for CLUSTER BY.
+NAMES: Mapping[str, str] = {
+    "SchemaCommentProperty": COMMENT,
+    "Cluster": CLUSTER_BY,
+    "ClusterProperty": CLUSTER_BY,
+    "TransientProperty": TRANSIENT,
+    "DynamicProperty": DYNAMIC,
 }
 
 
@@ -32,7 +34,7 @@ def read_options(node: Any) -> dict[str, Any]:
     holder = node.args.get("properties")
     for part in () if holder is None else holder.expressions:
         plain = type(part) is exp.Property
-        name = part.name.lower() if plain else NAMES.get(type(part)) or sql_text(part).lower()
+        name = part.name.lower() if plain else NAMES.get(type(part).__name__) or sql_text(part).lower()
         if name in options:
             raise InputError(f"{name.upper()} is given twice")
         options[name] = part.args.get("value") if plain else part
@@ -55,8 +57,19 @@ def accept_without_effect(options: dict[str, Any], fields: Sequence[Field]) -> N
     cluster = options.pop(CLUSTER_BY, None)
     if cluster is not None:
         binder = Binder(scope_of(Scan("", tuple(fields)), ""), {})
-        for key in cluster.expressions:
+        for key in cluster_keys(cluster.expressions):
             binder.bind(key)
+
+
+def cluster_keys(nodes: Sequence[Any]) -> Iterator[Any]:
+    """Yield the keys of CLUSTER BY, which releases of the parser leave in parentheses."""
+    for node in nodes:
+        if isinstance(node, exp.Tuple):
+            yield from cluster_keys(node.expressions)
+        elif isinstance(node, (exp.Paren, exp.Ordered)):
+            yield from cluster_keys([node.this])
+        else:
+            yield node
 
 
 def accept_comment(options: dict[str, Any]) -> None:

@@ -6,12 +6,11 @@ from sqlglot import exp
 
 from dynamic_tables.maintenance.algebra import Distinct, Filter, Project, Relation
 from dynamic_tables.sql.expressions import Binder
-from dynamic_tables.sql.grouping_sets import bound_sets, sets_of
+from dynamic_tables.sql.grouping_sets import SETS, bound_sets, sets_of, terms_of
 from dynamic_tables.sql.groups import Grouping, aggregates_in
 from dynamic_tables.sql.names import fold_name, refuse_unknown, sql_text
 from dynamic_tables.sql.scopes import Scope
 from dynamic_tables.sql.windows import Windowing
-from dynamic_tables.values.errors import Refused
 from dynamic_tables.values.expressions import remap_columns
 from pruning.errors import InputError
 
@@ -37,15 +36,11 @@ class Stages:
             return None
         if group is None:
             return Grouping(below, ())
-        for clause in ("rollup", "cube", "grouping_sets"):
-            if group.args.get(clause):
-                name = clause.upper().replace("_", " ")
-                raise Refused(f"WITH {name}", f"is not supported: write GROUP BY {name} (...)")
-        refuse_unknown(group, frozenset({"expressions", "all"}), "GROUP BY")
+        refuse_unknown(group, frozenset({"expressions", "all", *SETS}), "GROUP BY")
         if group.args.get("all"):
             plain = [item for item in self.items if next(aggregates_in(item), None) is None]
             return Grouping(below, tuple(map(below.bind, plain)))
-        sets = sets_of(group.expressions)
+        sets = sets_of(terms_of(group))
         return Grouping(below, *bound_sets(sets, lambda key: below.bind(self.ordinal(key))))
 
     def ordinal(self, node: Any) -> Any:

@@ -100,7 +100,7 @@ def grouping_sets(random: Random, below: Relation) -> Relation:
 
 def wide_window(random: Random, below: Relation) -> Relation:
     """Draw a window function, or a function over a frame of peers or of values."""
-    function = random.choice((ranking, framed))(random, below)
+    function = random.choice((ranking, frame_function))(random, below)
     return Window(below, (any_column(random, below),), (function,), ("w",))
 
 
@@ -113,7 +113,7 @@ def ranking(random: Random, below: Relation) -> WindowFunction:
     return WindowFunction(name, None, order, type_, offset=random.randint(1, 4))
 
 
-def framed(random: Random, below: Relation) -> WindowFunction:
+def frame_function(random: Random, below: Relation) -> WindowFunction:
     """Draw an aggregate over a frame."""
     part = wide_aggregate(random, below)
     while part.distinct:
@@ -156,7 +156,7 @@ def joined_scan(random: Random, tables: Tables, relation: Relation) -> Relation:
     return Join(relation, other, random.choice(tuple(JoinKind)), (left,), (right,))
 
 
-def counted(random: Random, tables: Tables, relation: Relation) -> Relation:
+def row_counts(random: Random, tables: Tables, relation: Relation) -> Relation:
     """Count the rows by one column."""
     return Group(relation, (any_column(random, relation),), (aggregate("count", None),), ("k", "n"))
 
@@ -175,5 +175,5 @@ ABOVE: tuple[Callable[[Random, Tables, Relation], Relation], ...] = (
     lambda random, tables, relation: Distinct(projection(relation, some_columns(random, relation))),
     lambda random, tables, relation: UnionAll((relation, relation)),
     joined_scan,
-    counted,
+    row_counts,
 )
