@@ -262,6 +262,13 @@ WITH_CONSTANTS: Mapping[str, str] = {
         ON s.customer = v.k AND s.quantity > 0""",
     "a full join with VALUES": """SELECT c.region, v.k, v.limit_of FROM customers c
         FULL JOIN (VALUES (1, 2.5), (5, NULL)) AS v (k, limit_of) ON c.customer = v.k""",
+    "a window above a join with VALUES": """SELECT s.id, count(*) OVER (PARTITION BY v.label) AS n
+        FROM sales s JOIN (VALUES (1, 'one'), (2, 'two')) AS v (k, label) ON s.customer = v.k""",
+    "days with and without sales": """SELECT v.day, count(s.id) AS n, sum(s.amount) AS total FROM
+        (VALUES ('2025-01-01'::date), ('2025-01-02'::date), ('2025-02-28'::date)) AS v (day)
+        LEFT JOIN sales s ON v.day = s.day GROUP BY v.day""",
+    "all pairs with VALUES": """SELECT p.category, v.n FROM products p JOIN (VALUES (1), (2)) AS v (n)
+        ON p.price > v.n""",
     "a union with VALUES": """SELECT category AS name, count(*) AS n FROM (SELECT category FROM products
         UNION ALL SELECT k FROM (VALUES ('tea'), ('cup')) AS v (k)) GROUP BY category""",
 }

@@ -80,12 +80,12 @@ def drawn_definitions() -> tuple[Definition, ...]:
 
 
 def usable_definitions() -> Iterator[Definition]:
-    """Yield drawn definitions that are maintained incrementally, fail over no version, and stay small."""
+    """Yield drawn definitions that read tables, are maintained incrementally, never fail, and stay small."""
     versions = LETTERS_HISTORY.versions()
     for seed in count():
         relation, text = drawn_definition(seed)
         query = bound_query(text, LETTERS)
-        if query.obstacle is None and is_always_small(query, versions):
+        if query.obstacle is None and query.sources and is_always_small(query, versions):
             yield Definition(f"seed {seed}", text, query, relation)
 
 

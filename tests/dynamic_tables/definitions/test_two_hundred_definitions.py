@@ -31,7 +31,7 @@ Definitions = Callable[[], tuple[Definition, ...]]
 # The definitions, their history, and the least number that DuckDB has an opinion on.
 SETS: dict[str, tuple[Definitions, WriteHistory, int]] = {
     "written": (written_definitions, SHOP_HISTORY, len(written_definitions())),
-    "drawn": (drawn_definitions, LETTERS_HISTORY, 30),
+    "drawn": (drawn_definitions, LETTERS_HISTORY, 24),
 }
 
 
