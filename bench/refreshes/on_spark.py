@@ -222,13 +222,13 @@ class Reads:
     def counting(self, groups_with: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function that chooses row groups, and counts them."""
 
-        def counted(rows: VersionRows, wanted: WantedKeys | None) -> Any:
+        def choose_and_count(rows: VersionRows, wanted: WantedKeys | None) -> Any:
             chosen = groups_with(rows, wanted)
             self.groups += sum(len(groups) for _, groups in chosen)
             self.all_groups += sum(map(len, rows.table.blocks(rows.manifest.data)))
             return chosen
 
-        return counted
+        return choose_and_count
 
     def __enter__(self) -> "Reads":
         self.patches.start()
@@ -240,7 +240,7 @@ class Reads:
         self.patches.stop()
 
     @property
-    def skipped(self) -> str:
+    def skipped_share(self) -> str:
         """The row groups that were not read, of all."""
         return f"{self.all_groups - self.groups:,} of {self.all_groups:,}"
 
@@ -290,7 +290,7 @@ def measure(bench: Bench, options: argparse.Namespace) -> None:
             full, *others = map(median, zip(*rounds, strict=True))
             cells = ["too many" if number is None else f"{number:,}", f"{full:.2f} s"]
             cells += [cell for time in others for cell in (f"{time:.2f} s", f"{time / full:.2f}")]
-            cells += [f"{reads.bytes / 1e6:.2f} MB", reads.skipped]
+            cells += [f"{reads.bytes / 1e6:.2f} MB", reads.skipped_share]
             print(f"{name:<16}{kind:<12}" + "".join(f"{cell:>12}" for cell in cells), flush=True)
 
 

@@ -268,7 +268,7 @@ class Window:
 
 
 class TimeKind(enum.Enum):
-    """What a call that asks for the time gives."""
+    """The value of a call that asks for the time."""
 
     TIMESTAMP = "timestamp"
     LOCAL = "local timestamp"

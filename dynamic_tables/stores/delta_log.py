@@ -242,8 +242,8 @@ class DeltaLog(VersionLog):
                 VERSION: to_json(replace(manifest, data=(), frontier=None)),
                 FRONTIER: manifest.frontier,
             },
-            added=tuple(self.added(file, at_ms, changes) for file in manifest.data if file not in old),
-            removed=tuple(removed(file, at_ms, changes) for file in before if file not in new),
+            added=tuple(self.addition(file, at_ms, changes) for file in manifest.data if file not in old),
+            removed=tuple(removal(file, at_ms, changes) for file in before if file not in new),
             transactions=(TransactionId(application=APP, number=manifest.number, updated_ms=at_ms),),
             protocol=PROTOCOL if parent is None else None,
             metadata=metadata,
@@ -256,7 +256,7 @@ class DeltaLog(VersionLog):
         except LostRace:
             raise VersionExists(f"version {manifest.number} exists") from None
 
-    def added(self, file: DataFile, at_ms: int, changes_rows: bool) -> AddedFile:
+    def addition(self, file: DataFile, at_ms: int, changes_rows: bool) -> AddedFile:
         """Return the action that adds a file."""
         return AddedFile(
             path=f"{DATA}/{file.name}",
@@ -299,7 +299,7 @@ def operation_of(parent: Manifest | None, metadata: DeltaMetadata | None, *, cha
     return "WRITE" if changes_rows else "OPTIMIZE" if metadata is None else "CHANGE COLUMNS"
 
 
-def removed(file: DataFile, at_ms: int, changes_rows: bool) -> RemovedFile:
+def removal(file: DataFile, at_ms: int, changes_rows: bool) -> RemovedFile:
     """Return the action that removes a file."""
     return RemovedFile(
         path=f"{DATA}/{file.name}",

@@ -48,7 +48,7 @@ class KeyedRows:
         """Return the id of a row."""
         return key_id([row[place] for place in self.places], [self.types[place] for place in self.places])
 
-    def stored(self, version: LakeVersion, paths: Collection[str]) -> Iterator[pa.Table]:
+    def stored_rows(self, version: LakeVersion, paths: Collection[str]) -> Iterator[pa.Table]:
         """Yield the rows of files of a source as they are stored, with their keys as ids."""
         number = self.parent.number + 1
         for rows in version.rows(paths):
@@ -64,12 +64,12 @@ class KeyedRows:
             InputError: Two have one key.
         """
         result: dict[RowId, Row] = {}
-        for stored in self.stored(version, paths):
+        for stored in self.stored_rows(version, paths):
             if len(result) + len(stored) > self.rows_max:
                 raise TooManyRows
             for row_id, _, row in versioned_rows(stored, self.types):
                 if row_id in result:
-                    raise self.repeated(version, row)
+                    raise self.repetition(version, row)
                 result[row_id] = row
         return result
 
@@ -82,13 +82,13 @@ class KeyedRows:
         """
         delta = difference(before, after)
         try:
-            stage_delta(delta, self.held(delta))
+            stage_delta(delta, self.held_rows(delta))
         except InvalidChanges:
             repeated = next(row for row_id, row in after.items() if row_id not in before)
-            raise self.repeated(version, repeated) from None
+            raise self.repetition(version, repeated) from None
         return self.table.files.stage(delta, self.parent)
 
-    def held(self, delta: Delta) -> Mapping[RowId, Row]:
+    def held_rows(self, delta: Delta) -> Mapping[RowId, Row]:
         """Return at least the held rows that changes name."""
         row_ids = {change.row_id for change in delta}
         rows = VersionRows(self.table.files, self.parent)
@@ -105,7 +105,7 @@ class KeyedRows:
         number = self.parent.number + 1
         files: list[DataFile] = []
         ids: list[pa.Array] = []
-        for stored in self.stored(version, set(version.marks)):
+        for stored in self.stored_rows(version, set(version.marks)):
             ids.append(stored[ROW_ID].combine_chunks())
             files += self.table.files.write_table(stored, number)
         counts = pc.value_counts(pa.chunked_array(ids, pa.string()))
@@ -114,7 +114,7 @@ class KeyedRows:
             raise InputError(self.sentence(version, repeated[0]["values"].as_py()))
         return Staged(number, tuple(files), overwrites=True)
 
-    def repeated(self, version: LakeVersion, row: Row) -> InputError:
+    def repetition(self, version: LakeVersion, row: Row) -> InputError:
         """Return the error of a key that two rows have."""
         return InputError(self.sentence(version, ", ".join(str(row[place]) for place in self.places)))
 

@@ -1,4 +1,4 @@
-"""What is refused is refused by one sentence with the user's words, never by the name of a parser's class."""
+"""Refusals: one sentence with the words of the user, never with the name of a class of the parser."""
 
 import re
 from collections.abc import Callable, Iterator
