@@ -29,7 +29,7 @@ from dynamic_tables.scheduling.events import Fault
 from dynamic_tables.storage.clock import Clock, Timestamp
 from dynamic_tables.storage.frontiers import Dependencies, Frontier, SourceVersion, TableId, agree
 from dynamic_tables.storage.staging import NO_CHANGES, InvalidChanges, StagedChanges
-from dynamic_tables.storage.stores import Store, StoredVersion
+from dynamic_tables.storage.stores import StoredVersion, TableStore
 from dynamic_tables.storage.versions import NoVersion, Purged
 from dynamic_tables.values.errors import DuplicateRowId, UserError
 from dynamic_tables.values.types import Field
@@ -57,7 +57,7 @@ class Engine:
         self,
         *,
         catalog: Catalog,
-        tables: Mapping[TableId, Store],
+        tables: Mapping[TableId, TableStore],
         backend: Backend,
         bind: Binder,
         log: Callable[[RefreshRecord], None] | None = None,
@@ -95,7 +95,7 @@ class Engine:
             table_id, data_us, action, cause, dependencies, base, versions, changed_count, now_us
         )
 
-    def _require_forward(self, table: Store, base: Frontier | None, data_us: int) -> None:
+    def _require_forward(self, table: TableStore, base: Frontier | None, data_us: int) -> None:
         """Raise unless the data timestamp goes forward (R-DVS-04)."""
         if base is None or base.data_us < data_us:
             return
@@ -302,7 +302,7 @@ def _full_action(entity: Entity) -> RefreshAction:
     return RefreshAction.FULL if entity.mode is Mode.FULL else RefreshAction.REINITIALIZE
 
 
-def stamp(clock: Clock, wall_us: int, tables: tuple[Store, ...]) -> Timestamp:
+def stamp(clock: Clock, wall_us: int, tables: tuple[TableStore, ...]) -> Timestamp:
     """Return a commit timestamp above the tables' versions and everything read of them (R-DVS-83)."""
     for table in tables:
         clock.receive(table.latest.source_version.committed)

@@ -9,7 +9,7 @@ from dynamic_tables.catalog.entities import Entity, EntityKind, State
 from dynamic_tables.catalog.log import Catalog
 from dynamic_tables.refreshes.actions import RefreshPlan
 from dynamic_tables.storage.frontiers import TableId
-from dynamic_tables.storage.stores import Store, StoredVersion
+from dynamic_tables.storage.stores import StoredVersion, TableStore
 
 
 class NewVersions(NamedTuple):
@@ -20,7 +20,7 @@ class NewVersions(NamedTuple):
         new: The version that this refresh reads.
     """
 
-    table: Store
+    table: TableStore
     old: int
     new: int
 
@@ -31,7 +31,7 @@ def choose_state(catalog: Catalog, entity: Entity, data_us: int) -> State:
     return catalog.as_of(data_us if data_us > created_us else created_us)
 
 
-def choose_version(table: Store, kind: EntityKind, data_us: int) -> StoredVersion:
+def choose_version(table: TableStore, kind: EntityKind, data_us: int) -> StoredVersion:
     """Return a source's version at a data timestamp; a dynamic table needs that refresh (R-DVS-06).
 
     Raises:
@@ -55,7 +55,7 @@ def count_changes(sources: Sequence[NewVersions]) -> tuple[bool, int]:
     return changed_count > 0, changed_count
 
 
-def compute_delta(plan: RefreshPlan, tables: Mapping[TableId, Store], backend: Backend) -> Any:
+def compute_delta(plan: RefreshPlan, tables: Mapping[TableId, TableStore], backend: Backend) -> Any:
     """Return the changes of the query's result in the backend's form, from an interval per source (R-DVS-85).
 
     Each interval begins at the version that the table's present contents were computed from, however many

@@ -23,7 +23,7 @@ class StoredVersion(Protocol):
         """The time of the commit."""
 
 
-class Store(Protocol):
+class TableStore(Protocol):
     """The versions of one table and, if it is a dynamic table, its frontier.
 
     Contents, intervals and changes are in a form that the store and the backend agree on: rows in Python, or

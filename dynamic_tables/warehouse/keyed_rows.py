@@ -12,13 +12,12 @@ import pyarrow.compute as pc
 from dynamic_tables.on_spark.few_changes import TooManyRows
 from dynamic_tables.on_spark.key_conditions import KEYS_MAX
 from dynamic_tables.storage.netting import difference
-from dynamic_tables.storage.staging import InvalidChanges, stage_delta
 from dynamic_tables.stores.arrow_rows import ROW_ID, types_of, versioned_rows
 from dynamic_tables.stores.lake_versions import LakeVersion
 from dynamic_tables.stores.manifests import DataFile, Manifest
 from dynamic_tables.stores.parquet_intervals import VersionRows
 from dynamic_tables.stores.parquet_table import Staged
-from dynamic_tables.values.changes import Contents, Delta, Row, RowId
+from dynamic_tables.values.changes import Action, Contents, Delta, Row, RowId
 from dynamic_tables.values.key_texts import key_id
 from dynamic_tables.warehouse.new_rows import arrow_rows
 from dynamic_tables.warehouse.stored_tables import WarehouseTable
@@ -81,11 +80,12 @@ class KeyedRows:
             InputError: A new row has the key of one that is held from other files.
         """
         delta = difference(before, after)
-        try:
-            stage_delta(delta, self.held_rows(delta))
-        except InvalidChanges:
-            repeated = next(row for row_id, row in after.items() if row_id not in before)
-            raise self.repetition(version, repeated) from None
+        held = self.held_rows(delta)
+        for row_id, row in after.items():
+            if row_id in held and row_id not in before:
+                raise self.repetition(version, row)
+        if any(change.row_id not in held for change in delta if change.action is Action.DELETE):
+            return self.stage_whole(version)  # what is held is not what the version before had
         return self.table.files.stage(delta, self.parent)
 
     def held_rows(self, delta: Delta) -> Mapping[RowId, Row]:
@@ -109,19 +109,23 @@ class KeyedRows:
             ids.append(stored[ROW_ID].combine_chunks())
             files += self.table.files.write_table(stored, number)
         counts = pc.value_counts(pa.chunked_array(ids, pa.string()))
-        repeated = counts.filter(pc.greater(pc.struct_field(counts, "counts"), 1))
+        repeated = counts.filter(pc.greater(counts.field("counts"), 1))
         if len(repeated):
-            raise InputError(self.sentence(version, repeated[0]["values"].as_py()))
+            raise self.repetition(version, self.row_with(version, repeated[0]["values"].as_py()))
         return Staged(number, tuple(files), overwrites=True)
+
+    def row_with(self, version: LakeVersion, row_id: RowId) -> Row:
+        """Return a row of a version that has an id."""
+        parts = self.stored_rows(version, set(version.marks))
+        rows = (row for stored in parts for row in versioned_rows(stored, self.types))
+        return next(row for other, _, row in rows if other == row_id)
 
     def repetition(self, version: LakeVersion, row: Row) -> InputError:
         """Return the error of a key that two rows have."""
-        return InputError(self.sentence(version, ", ".join(str(row[place]) for place in self.places)))
-
-    def sentence(self, version: LakeVersion, key: str) -> str:
-        """Return what is wrong with a source in which two rows have one key."""
-        names = ", ".join(self.key)
-        return f"{version.location}: two rows have the key {names} = {key}: attach it without this key"
+        names, key = ", ".join(self.key), ", ".join(str(row[place]) for place in self.places)
+        return InputError(
+            f"{version.location}: two rows have the key {names} = {key}: attach it without this key"
+        )
 
 
 def stage_keyed(

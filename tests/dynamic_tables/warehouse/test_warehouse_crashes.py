@@ -104,7 +104,7 @@ def test_a_crash_is_survived(tmp_path: Path, after: bool) -> None:
 @pytest.mark.parametrize("format", ["delta", "iceberg"])
 def test_a_crash_is_survived_in_other_formats(tmp_path: Path, format: str) -> None:
     """WAREHOUSE-5."""
-    crash_at_each(tmp_path, 4, 3 * STRIDE, after=True, format=format)
+    crash_at_each(tmp_path, 4, 5 * STRIDE, after=True, format=format)
 
 
 @pytest.mark.deep

@@ -64,7 +64,7 @@ def test_tables_in_other_formats_are_what_their_queries_say(tmp_path: Path, form
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_thousand_steps_in_other_formats(tmp_path: Path, format: str, seed: int) -> None:
     """WAREHOUSE-1."""
