@@ -53,7 +53,7 @@ class TableFiles:
         # Files that were written before a column was added, or dropped, have metadata of other columns.
         by_schema: dict[pa.Schema, list[pa.Table]] = {}
         for blocks in self.blocks(files):
-            by_schema.setdefault(blocks.schema, []).append(blocks)
+            by_schema.setdefault(blocks.schema.remove_metadata(), []).append(blocks)
         result = []
         for alike in by_schema.values():
             blocks = pa.concat_tables(alike)
