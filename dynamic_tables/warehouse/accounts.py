@@ -266,7 +266,7 @@ class WarehouseAccount(AbstractAccount):
         table = self.tables[identity]
         with self.database.transaction():
             self.catch_up()
-            if list(table.head().layout) != list(parent.layout):
+            if list(table.head().layout) != list(parent.layout) or table.reused_names():
                 return False
             return table.commit_rows(staged, parent, self.now_us)
 

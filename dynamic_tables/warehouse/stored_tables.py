@@ -119,12 +119,17 @@ class WarehouseTable:
             return latest
         return latest.with_layout(self.layout)
 
+    def reused_names(self) -> set[str]:
+        """Return the names of new columns that are also those of dropped ones, which some files have."""
+        layout = self.files.latest().layout
+        new = {column.field.name for number, column in self.layout.items() if number not in layout}
+        return new & set(self.head().dropped)
+
     def remove_dropped(self, now_us: Callable[[], int]) -> None:
-        """Write the table anew if files have a dropped column of the name of a present one."""
-        latest, head = self.files.latest(), self.head()
-        new = {column.field.name for number, column in self.layout.items() if number not in latest.layout}
-        if new & set(head.dropped):
-            kept = {number: column for number, column in head.layout.items() if number in latest.layout}
+        """Write the table anew if files have a dropped column of the name of a new one."""
+        if self.reused_names():
+            latest = self.files.latest()
+            kept = {number: column for number, column in self.layout.items() if number in latest.layout}
             self.compact(now_us, latest.with_layout(kept))
 
     # What it is now

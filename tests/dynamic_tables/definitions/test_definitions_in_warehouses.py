@@ -7,15 +7,12 @@ import pytest
 from definition_sets import definition_group, group_names, selected_definitions
 from definition_worlds import DefinitionsWorld, with_intervals
 
-from dynamic_tables.bags.operators import KERNELS
-from dynamic_tables.maintenance.algebra import subrelations
 from dynamic_tables.stores.formats import LOGS
 
 OTHER_FORMATS = ("delta", "iceberg")
 # Groups that have forty definitions together, for the other formats in a deep run on Spark.
 FORTY = ("joins", "aggregates", "nested", "drawn 0")
-# Together they have each operator.
-FEW = ("a left join", "a group above FLATTEN", "UNION", "QUALIFY", "a join with VALUES")
+FEW = ("a group above FLATTEN", "a join with VALUES")
 
 
 @pytest.mark.parametrize(
@@ -41,11 +38,6 @@ def test_python_maintains_two_hundred_definitions_in_warehouses(
 ) -> None:
     """WAREHOUSE-1, DIFF-1, DIFF-2 again, of each definition over eight intervals."""
     DefinitionsWorld(tmp_path / "w", definition_group(name), format=format).check_all_intervals()
-
-
-def test_few_definitions_have_each_operator() -> None:
-    relations = [definition.query.relation for definition in selected_definitions(*FEW).definitions]
-    assert {type(node) for relation in relations for node in subrelations(relation)} == set(KERNELS)
 
 
 def test_spark_maintains_a_few_definitions_in_a_warehouse(tmp_path: Path, spark: Any) -> None:
