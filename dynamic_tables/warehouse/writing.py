@@ -151,11 +151,11 @@ def changed_rows(rows: Contents, parent: Manifest) -> list[Change]:
     return changes
 
 
-def same(one: Row | None, other: Row | None) -> bool:
+def same(old: Row | None, new: Row | None) -> bool:
     """Tell whether no expression tells two rows apart; None is no row."""
-    if one is None or other is None:
-        return one is other
-    return same_row(one, other)
+    if old is None or new is None:
+        return old is new
+    return same_row(old, new)
 
 
 def append(account: WarehouseAccount, identity: TableId, rows: pa.Table | Any) -> int:

@@ -205,8 +205,8 @@ def test_a_sample_of_one_has_no_spread() -> None:
 def test_rows_that_tie_are_told_apart_by_their_values() -> None:
     """The result does not depend on their order, so that it can be maintained."""
     text = "SELECT k, max_by(x, k) AS v FROM l GROUP BY k"
-    one, other = {"1": (1, "b"), "2": (1, "a")}, {"2": (1, "a"), "3": (1, None), "1": (1, "b")}
-    assert maintained(text, {"l": one}, {"l": other}) == evaluated(text, {"l": one}) == [(1, "a")]
+    before, after = {"1": (1, "b"), "2": (1, "a")}, {"2": (1, "a"), "3": (1, None), "1": (1, "b")}
+    assert maintained(text, {"l": before}, {"l": after}) == evaluated(text, {"l": before}) == [(1, "a")]
 
 
 def test_a_variant_is_taken_from_the_row_with_the_greatest_key() -> None:
