@@ -10,9 +10,8 @@ import pytest
 pytest.importorskip("deltalake")
 pytest.importorskip("pyiceberg")
 pytest.importorskip("polars")
-import polars
 from deltalake import DeltaTable
-from pyiceberg.catalog.sql import SqlCatalog
+from other_readers import READERS
 from warehouse_worlds import BASES, WarehouseWorld, drawn_write
 
 from dynamic_tables.stores import published_tables
@@ -29,18 +28,6 @@ pytestmark = [
 COUNTS = (
     "CREATE DYNAMIC TABLE d TARGET_LAG = '1 minute' AS SELECT v, count(*) AS n, sum(k) AS s FROM a GROUP BY v"
 )
-
-
-def read_delta(place: Path) -> Any:
-    return polars.scan_delta(str(place)).collect()
-
-
-def read_iceberg(place: Path) -> Any:
-    catalog = SqlCatalog("skipproof", uri=f"sqlite:///{place}/catalog.db", warehouse=f"file://{place}")
-    return polars.scan_iceberg(catalog.load_table("skipproof.rows")).collect()
-
-
-READERS = {"delta": read_delta, "iceberg": read_iceberg}
 
 
 def rows_of(frame: Any) -> list[Any]:

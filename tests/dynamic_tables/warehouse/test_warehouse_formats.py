@@ -11,10 +11,10 @@ import pytest
 pytest.importorskip("deltalake")
 pytest.importorskip("pyiceberg")
 pytest.importorskip("polars")
-import polars
 import pyarrow as pa
 from deltalake import DeltaTable, Field, write_deltalake
 from deltalake.schema import PrimitiveType
+from other_readers import READERS, read_delta
 from warehouse_worlds import BASES, WarehouseWorld, drawn_world, drawn_write
 
 from dynamic_tables.stores import delta_log
@@ -28,17 +28,6 @@ pytestmark = [
 ]
 FORMATS = ("delta", "iceberg")
 COUNTS = "AS SELECT v, count(*) AS n, sum(k) AS s FROM a GROUP BY v"
-
-
-def read_delta(place: Path) -> Any:
-    return polars.scan_delta(str(place)).collect()
-
-
-def read_iceberg(place: Path) -> Any:
-    return polars.scan_iceberg(catalog_of(place).load_table(TABLE)).collect()
-
-
-READERS = {"delta": read_delta, "iceberg": read_iceberg}
 
 
 def cells(frame: Any) -> list[Any]:
