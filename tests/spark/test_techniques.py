@@ -225,12 +225,15 @@ def test_a_join_reads_only_files_that_may_hold_a_key(spark, lake):
     ],
     ids=["limit", "limit of ties", "first", "window", "sum of doubles"],
 )
-def test_a_build_side_that_may_give_other_rows_is_not_run_first(spark, lake, build):
-    """The rows that it gave while the query was pruned need not be those that the query joins with."""
+def test_a_build_side_that_may_give_other_rows_is_run_once(spark, lake, build):
+    """The rows that it gave while the query was pruned are those that the query joins with."""
     pruned = pruning.prune(spark.sql(f"SELECT * FROM f JOIN ({build}) d ON f.id = d.k"))
     report = pruning.explain(pruned)
-    assert report.jobs == ()
-    assert any("may give other rows when it is run again" in note for note in report.notes)
+    assert kept(report) == 1
+    assert [job.files for job in report.jobs] == [1, 0]
+    assert any("rows of one side of a join were read now" in note for note in report.notes)
+    assert len(pruned.collect()) == report.jobs[0].rows
+    assert rows(pruned) == rows(pruned)
 
 
 def test_a_build_side_of_exact_aggregates_is_run_first(spark, lake):

@@ -33,6 +33,8 @@ from pruning.spark.lake.tables import Unprunable, with_relation
 
 _OPTION = "skipproof.leaf"
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
+# Nodes that give a part names, or hints, and leave its rows as they are.
+_ALIASES = frozenset({"SubqueryAlias", "ResolvedHint"})
 
 
 @dataclass(slots=True, eq=False)
@@ -103,7 +105,20 @@ class AnalyzedPlan:
             broadcast: Joins of the plan, each with the side to broadcast, "left" or "right".
         """
         hints = {id(java): side for java, side in broadcast}
-        java = self._rebuild(self._root, leaves, hints)
+        return self._resolved(self._rebuild(self._root, leaves, hints, {}))
+
+    def with_parts(self, parts: Sequence[tuple[Java, Java]]) -> "AnalyzedPlan":
+        """Return the plan with some of the `other_leaves` or the `join_sides` replaced.
+
+        Args:
+            parts: Pairs of a part, as the plan gave it, and of what replaces it.
+        """
+        new = {id(old): replacement for old, replacement in parts}
+        java = self._resolved(self._rebuild(self._root, {}, {}, new))
+        return AnalyzedPlan.of(dataframe(self.spark, java))
+
+    def _resolved(self, java: Java) -> Java:
+        """Mark a plan that was rebuilt as one that is analyzed."""
         if java is not self._root.java:
             self._give_own_identity(java)
             # Every node is resolved, and analyzing the plan again could change its meaning.
@@ -118,6 +133,28 @@ class AnalyzedPlan:
             pending += [*node.children, *(plan for _, plan in node.subqueries)]
             if not node.children and node.number is None:
                 yield node.java
+
+    def has_common_parts(self) -> bool:
+        """Tell whether a part of the plan is defined once and read at several places."""
+        pending = [self._root]
+        while pending:
+            node = pending.pop()
+            pending += [*node.children, *(plan for _, plan in node.subqueries)]
+            if simple_name(node.java) == "WithCTE":
+                return True
+        return False
+
+    def join_sides(self) -> Iterator[Java]:
+        """Yield the sides of the plan's joins, without aliases and hints on top, parents first.
+
+        Sides inside subqueries are not among them, because these may name attributes of the outer query.
+        """
+        pending = [self._root]
+        while pending:
+            node = pending.pop()
+            pending += node.children
+            if simple_name(node.java) == "Join" and len(node.children) == 2:
+                yield from (_without_aliases(child).java for child in node.children)
 
     def joins(self) -> Iterator[AnalyzedJoin]:
         """Yield the joins of the plan and of its subqueries."""
@@ -163,10 +200,18 @@ class AnalyzedPlan:
             for expression, other in zip(expressions, beside, strict=True)
         ]
 
-    def _rebuild(self, node: _PlanNode, leaves: Mapping[int, Java], hints: Mapping[int, str]) -> Java:
+    def _rebuild(
+        self,
+        node: _PlanNode,
+        leaves: Mapping[int, Java],
+        hints: Mapping[int, str],
+        parts: Mapping[int, Java],
+    ) -> Java:
+        if id(node.java) in parts:
+            return parts[id(node.java)]
         if node.number is not None:
             return leaves.get(node.number, node.java)
-        children = [self._rebuild(child, leaves, hints) for child in node.children]
+        children = [self._rebuild(child, leaves, hints, parts) for child in node.children]
         side = hints.get(id(node.java))
         if side is not None:
             place = 0 if side == "left" else 1
@@ -174,7 +219,7 @@ class AnalyzedPlan:
         java = node.java
         if any(new is not old.java for new, old in zip(children, node.children, strict=True)):
             java = java.withNewChildren(sequence(self.spark, children))
-        plans = [self._rebuild(plan, leaves, hints) for _, plan in node.subqueries]
+        plans = [self._rebuild(plan, leaves, hints, parts) for _, plan in node.subqueries]
         changes = [
             (expression, expression.withNewPlan(plan))
             for (expression, old), plan in zip(node.subqueries, plans, strict=True)
@@ -248,6 +293,13 @@ def _with_broadcast_hint(spark: SparkSession, side: Java) -> Java:
     logical = jvm(spark).org.apache.spark.sql.catalyst.plans.logical
     hint = logical.HintInfo(some(spark, singleton(spark, f"{_LOGICAL}.BROADCAST")))
     return logical.ResolvedHint(side, hint)
+
+
+def _without_aliases(node: _PlanNode) -> _PlanNode:
+    """Return the first node, from the top of a part down, that is no alias, view or hint."""
+    while simple_name(node.java) in _ALIASES and len(node.children) == 1:
+        (node,) = node.children
+    return node
 
 
 def _leaf_numbers(node: _PlanNode) -> Iterator[int]:

@@ -1,39 +1,27 @@
 """Join pruning on Spark: one side reads only blocks that may hold the other side's keys ([P] 6, [M] 5.5)."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from pruning.expressions.plans import Plan, Scan, scans
+from pruning.expressions.plans import Plan, scans
 from pruning.expressions.sql import to_sql
-from pruning.expressions.trees import And, IsNull, Not, type_of
-from pruning.spark.drive import paging
+from pruning.expressions.trees import type_of
+from pruning.spark.drive.join_costs import is_run_worthwhile, worthwhile_paths
 from pruning.spark.drive.materials import expression_values
-from pruning.spark.drive.queries import Query, complete_scan_sets
+from pruning.spark.drive.queries import Query
 from pruning.spark.drive.repeating import is_repeatable
-from pruning.spark.drive.scans import TableScan
 from pruning.spark.jvm.gateway import first_line
 from pruning.techniques.join.summaries import JoinSummary, summarise_keys
 from pruning.techniques.join.summary_keys import summarise_blocks
 from pruning.techniques.plan.reachability import KeyPath, key_paths
-from pruning.techniques.plan.sites import JoinSite, is_restrictive, join_sites
+from pruning.techniques.plan.sites import JoinSite, join_sites
 
 # The most bytes of a summary that is sent to the probe side.
 SUMMARY_BYTES_MAX = 65_536
 # A condition has at most so many values and ranges; a larger summary is cut down to fewer ranges.
 TERMS_MAX = 256
-# A build side is run first where it reads at most this share of what the probe side does.
-BUILD_SHARE_MAX = 0.5
-# Of row groups in which only pages may be skipped, one in so many bytes counts, as nothing is known of pages.
-PAGES_DISCOUNT = 8
-# Reading one file of at most this size is faster than finding out which of its blocks are needed.
-SMALL_FILE_BYTES = 65_536
-# The rows of a build side stay in the driver until the query has run.
-BUILD_ROWS_MAX = 200_000
 
 
 def prune_by_joins(query: Query, *, runtime: bool) -> None:
@@ -44,7 +32,7 @@ def prune_by_joins(query: Query, *, runtime: bool) -> None:
     """
     for site in join_sites(query.tree):
         reaching = query.narrowable_paths(key_paths(site.probe, site.probe_keys))
-        worthwhile = [path for path in reaching if _is_worth_pruning(query.scans[path.scan])]
+        worthwhile = worthwhile_paths(query, site)
         for path in reaching:
             query.scans[path.scan].decline(
                 "join",
@@ -55,9 +43,7 @@ def prune_by_joins(query: Query, *, runtime: bool) -> None:
         if not worthwhile:
             continue
         block_summary = _summary_of_blocks(query, site)
-        runs = (
-            runtime and _is_run_worthwhile(query, site, worthwhile, block_summary) and _may_run(query, site)
-        )
+        runs = runtime and is_run_worthwhile(query, site, worthwhile, block_summary) and _may_run(query, site)
         summary = _summary_of_rows(query, site) if runs else None
         how = "run first"
         if summary is None:
@@ -70,80 +56,12 @@ def prune_by_joins(query: Query, *, runtime: bool) -> None:
                 _apply_summary(query, path, site, summary, how)
 
 
-def _is_worth_pruning(scan: TableScan) -> bool:
-    """Tell whether a scan reads more than one small file."""
-    files = scan.file_count
-    return files > 1 or (files == 1 and scan.listed_bytes() > SMALL_FILE_BYTES)
-
-
-def _is_run_worthwhile(
-    query: Query, site: JoinSite, paths: Sequence[KeyPath], block_summary: JoinSummary | None
-) -> bool:
-    """Tell whether running the build side first is likely to save more than it costs.
-
-    Args:
-        query: The query.
-        site: The join.
-        paths: The paths to the scans of the probe side that would be narrowed.
-        block_summary: The summary of the build side's keys by block metadata; None where there is none.
-    """
-    if site.build in query.materials:
-        return True
-    scan_sets = complete_scan_sets(query.live_scans(site.build))
-    if scan_sets is None:
-        return False
-    rows = sum(scan_set.rows_kept for scan_set in scan_sets)
-    # If the build side has no row, running it tells no more than the metadata does.
-    if rows > BUILD_ROWS_MAX or (scan_sets and not rows):
-        return False
-    if not is_restrictive(site.build, lambda scan: _is_selective(query, scan)):
-        return False
-    cost = sum(scan_set.bytes_kept for scan_set in scan_sets)
-    gain = sum(_bytes_at_stake(query.scans[path.scan], path, block_summary) for path in paths)
-    return cost <= BUILD_SHARE_MAX * gain
-
-
 def _may_run(query: Query, site: JoinSite) -> bool:
     """Tell whether the build side gives the query the same rows again; note it if not."""
     if site.build in query.materials or is_repeatable(query, site.build):
         return True
     query.notes.append("a join's build side was not run first: it may give other rows when it is run again")
     return False
-
-
-def _is_selective(query: Query, scan: Scan) -> bool:
-    """Tell whether a scan's filters, or a technique that narrowed it, drop more than NULLs."""
-    table_scan = query.scans.get(scan)
-    if table_scan is None or any(removal.technique != "filter" for removal in table_scan.removals):
-        return True
-    predicate = table_scan.own_filter.predicate
-    parts = predicate.operands if isinstance(predicate, And) else (predicate,)
-    return table_scan.is_filtered and not all(
-        isinstance(part, Not) and isinstance(part.operand, IsNull) for part in parts
-    )
-
-
-def _bytes_at_stake(scan: TableScan, path: KeyPath, block_summary: JoinSummary | None) -> int:
-    """Return the bytes of the blocks that the build side's rows could exclude, if it has any row.
-
-    Of blocks that it cannot exclude, but in which it could exclude pages, a part of the bytes counts.
-    """
-    count = len(scan.read_scan_set().keep)
-    blocks, paged = np.zeros(count, bool), np.zeros(count, bool)
-    for place, key in enumerate(path.keys):
-        if key is None:
-            continue
-        bounds, summary = scan.bounds(key), None if block_summary is None else block_summary.keys[place]
-        scan_set = scan.read_scan_set()
-        if scan_set.is_indexed(key):
-            return scan_set.bytes_kept
-        open_ = pc.or_(bounds.lower.is_valid(), bounds.upper.is_valid()).to_numpy(zero_copy_only=False)
-        blocks |= open_ if summary is None else open_ & ~summary.kept_by_any_part(bounds)
-        if scan.has_pushable_ranges(key):
-            paged |= open_ & (scan_set.row_counts > paging.PAGE_ROWS)
-    scan_set = scan.read_scan_set()
-    pages = scan_set.bytes_of(scan_set.keep & paged & ~blocks) // PAGES_DISCOUNT
-    return scan_set.bytes_of(scan_set.keep & blocks) + pages
 
 
 def _summary_of_rows(query: Query, site: JoinSite) -> JoinSummary | None:

@@ -48,6 +48,13 @@ def run_plan(spark: SparkSession, plan: Java) -> Rows:
     return Rows(local_relation(spark, plan.output(), rows), len(collected), seconds)
 
 
+def with_limit(spark: SparkSession, plan: Java, count: int) -> Java:
+    """Return a Catalyst plan under a LIMIT."""
+    literal = singleton(spark, f"{_EXPRESSIONS}.Literal").apply(count)
+    logical = jvm(spark).org.apache.spark.sql.catalyst.plans.logical
+    return logical.GlobalLimit(literal, logical.LocalLimit(literal, plan))
+
+
 def _physical_plan(spark: SparkSession, plan: Java) -> Java:
     """Return the physical plan; where nothing is shuffled, without optimizing again or adaptive execution.
 

@@ -17,6 +17,7 @@ from pruning.spark.catalyst.leaves import PlanLeaf, Unsettled
 from pruning.spark.catalyst.plan_trees import PlanTrees
 from pruning.spark.drive.analyzed_plans import AnalyzedPlan, leaf_number, optimized_plan
 from pruning.spark.drive.earlier import frame_as_of
+from pruning.spark.drive.held_parts import HeldParts, read_held_parts
 from pruning.spark.drive.hints import broadcast_hints
 from pruning.spark.drive.joins import prune_by_joins
 from pruning.spark.drive.leaf_tables import LeafTables
@@ -52,7 +53,8 @@ def prune(df: DataFrame, *, runtime: bool = True, as_of: Any = None) -> DataFram
         df: Any query.
         runtime: True if small parts of the query may be run now to prune more: the smaller side of a join,
             and files that are likely to hold the first rows of ORDER BY ... LIMIT. The query runs them
-            again, so that a part that may then give other rows is not run. If False, block metadata alone
+            again. A side of a join that may then give other rows, such as rows from CSV, JDBC, Python or a
+            cached part, is read once, and the pruned DataFrame holds its rows. If False, block metadata alone
             decides.
         as_of: A time in the past, as for `pruning.collect`. Each table of the query, a local directory of
             Parquet files, is then read as it was at the last time until then when it was collected.
@@ -126,21 +128,57 @@ def _prune_with_report(df: DataFrame, *, runtime: bool) -> tuple[DataFrame, Repo
 def _narrow_frame(df: DataFrame, *, runtime: bool) -> tuple[DataFrame, Report]:
     """Prune the optimized plan, and let the leaves of the analyzed plan read what is left."""
     spark = df.sparkSession
-    analyzed = AnalyzedPlan.of(df)
-    timeless = without_clock(spark, analyzed.with_numbers({}))
-    queries, occurrences = _open_scans(spark, optimized_plan(spark, timeless.plan))
-    for query in queries:
-        _narrow_query(query, runtime=runtime and not timeless.clock_is_read)
-    leaves = _narrowed_leaves(analyzed, occurrences)
+    opened = _OpenedPlan.of(spark, AnalyzedPlan.of(df))
+    runtime = runtime and not opened.reads_clock
+    for query in opened.queries:
+        for scan in query.scans.values():
+            scan.apply_filter()
+    held = HeldParts()
+    if runtime:
+        held = read_held_parts(spark, opened.analyzed, opened.queries)
+    if held.parts:
+        with_rows = _OpenedPlan.of(spark, opened.analyzed.with_parts(held.parts))
+        for query in with_rows.queries:
+            for scan in query.scans.values():
+                scan.apply_filter()
+            _narrow_query(query, runtime=True)
+        if any(map(_has_join_removal, with_rows.queries)):
+            return _finish(df, with_rows, held)
+    for query in opened.queries:
+        _narrow_query(query, runtime=runtime)
+    return _finish(df, opened, held.in_vain())
+
+
+def _finish(df: DataFrame, opened: "_OpenedPlan", held: HeldParts) -> tuple[DataFrame, Report]:
+    """Return the DataFrame of a plan whose scans were narrowed, and the report."""
+    spark, analyzed, queries = df.sparkSession, opened.analyzed, opened.queries
+    leaves = _narrowed_leaves(analyzed, opened.occurrences)
     hints = [hint for query in queries for hint in broadcast_hints(query, analyzed)] if leaves else []
     plan = analyzed.with_leaves(leaves, hints)
     if any(map(_has_empty_part, queries)):
         _note_eliminated(spark, analyzed.with_numbers(leaves), queries)
-    return df if plan is analyzed.java else dataframe(spark, plan), Report(
-        scans=tuple(occurrence.report() for occurrence in occurrences),
-        notes=tuple(note for query in queries for note in query.notes),
-        jobs=tuple(job for query in queries for job in query.jobs),
+    return df if not leaves else dataframe(spark, plan), Report(
+        scans=tuple(occurrence.report() for occurrence in opened.occurrences),
+        notes=(*held.notes, *(note for query in queries for note in query.notes)),
+        jobs=(*held.jobs, *(job for query in queries for job in query.jobs)),
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _OpenedPlan:
+    """An analyzed plan, the query and its subqueries as the optimizer makes them, and all their leaves."""
+
+    analyzed: AnalyzedPlan
+    queries: "list[Query]"
+    occurrences: "list[_LeafScan]"
+    reads_clock: bool
+
+    @classmethod
+    def of(cls, spark: SparkSession, analyzed: AnalyzedPlan) -> "_OpenedPlan":
+        """Open the scans of an analyzed plan."""
+        timeless = without_clock(spark, analyzed.with_numbers({}))
+        queries, occurrences = _open_scans(spark, optimized_plan(spark, timeless.plan))
+        return cls(analyzed, queries, occurrences, timeless.clock_is_read)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,9 +260,7 @@ def _narrowed_leaf(leaf: Java, opened: Sequence[TableScan | ScanReport]) -> Java
 
 
 def _narrow_query(query: Query, *, runtime: bool) -> None:
-    """Apply filters, then joins from the bottom up, then limits and top-k's from the top down."""
-    for scan in query.scans.values():
-        scan.apply_filter()
+    """Apply joins from the bottom up, then limits and top-k's from the top down."""
     prune_by_joins(query, runtime=runtime)
     for site in limit_sites(query.tree):
         if isinstance(site, LimitSite):
@@ -255,6 +291,11 @@ def _note_eliminated(spark: SparkSession, numbered: Java, queries: Sequence[Quer
                 scan.keep_files(
                     "elimination", [], because="another scan is empty, and so is what both are needed for"
                 )
+
+
+def _has_join_removal(query: Query) -> bool:
+    """Tell whether a join has excluded blocks of a scan of the query."""
+    return any(removal.technique == "join" for scan in query.scans.values() for removal in scan.removals)
 
 
 def _has_empty_part(query: Query) -> bool:

@@ -4,6 +4,8 @@ A part that is run while the query is pruned is run again by the query itself. C
 only if the query then gets the very same rows.
 """
 
+from collections.abc import Container
+
 from pruning.expressions.plans import (
     Aggregate,
     Exchange,
@@ -28,8 +30,13 @@ _ORDERLESS = frozenset({"Count", "Max", "Min", "BitAndAgg", "BitOrAgg", "BitXorA
 _ORDERLESS_OF_EXACT_NUMBERS = frozenset({"Sum", "Average"})
 
 
-def is_repeatable(query: Query, plan: Plan) -> bool:
+def is_repeatable(query: Query, plan: Plan, *, fixed: Container[Plan] = ()) -> bool:
     """Tell whether a part of the optimized plan gives the same bag of rows each time it is run.
+
+    Args:
+        query: The query.
+        plan: The part.
+        fixed: Leaves whose rows are taken for ones that never change.
 
     Claim     Two runs over the same files give equal bags of rows.
     Proof     By induction over the nodes: Parquet files do not change and their list is fixed; each node
@@ -38,7 +45,7 @@ def is_repeatable(query: Query, plan: Plan) -> bool:
               in which tasks end; for sums of floating-point numbers, whose last bits do: none is admitted.
     """
     java = query.trees.javas[plan]
-    return bool(java.subqueriesAll().isEmpty()) and _is_repeatable(query, plan)
+    return bool(java.subqueriesAll().isEmpty()) and _is_repeatable(query, plan, fixed)
 
 
 def has_repeatable_keys(query: Query, plan: Plan) -> bool:
@@ -54,11 +61,11 @@ def has_repeatable_keys(query: Query, plan: Plan) -> bool:
     return _is_repeatable(query, plan.child if isinstance(plan, Aggregate) else plan)
 
 
-def _is_repeatable(query: Query, plan: Plan) -> bool:
+def _is_repeatable(query: Query, plan: Plan, fixed: Container[Plan] = ()) -> bool:
     java = query.trees.javas[plan]
     match plan:
         case Scan():
-            return plan in query.scans
+            return plan in query.scans or plan in fixed
         case Other(()):
             return simple_name(java) in _CONSTANT_LEAVES
         case Aggregate():
@@ -68,7 +75,7 @@ def _is_repeatable(query: Query, plan: Plan) -> bool:
             pass
         case _:
             return False
-    return all(_is_repeatable(query, child) for child in inputs(plan))
+    return all(_is_repeatable(query, child, fixed) for child in inputs(plan))
 
 
 def _aggregate_functions(query: Query, aggregate: Java) -> list[Java]:

@@ -15,11 +15,11 @@ from pruning.expressions.types import Value
 from pruning.metadata.table.schema import column_types, columns_only
 from pruning.rules.interpreters.arrow.interpreter import lane_type
 from pruning.rules.interpreters.arrow.kernels import reinterpret
-from pruning.spark.drive.materials import Rows, expression_values
+from pruning.spark.drive.materials import Rows, expression_values, with_limit
 from pruning.spark.drive.queries import Query, complete_scan_sets
 from pruning.spark.drive.repeating import has_repeatable_keys
 from pruning.spark.drive.scans import TableScan
-from pruning.spark.jvm.gateway import Java, first_line, jvm, sequence, singleton
+from pruning.spark.jvm.gateway import first_line, sequence
 from pruning.techniques.plan.reachability import KeyPath, key_paths
 from pruning.techniques.plan.sites import TopKSite
 from pruning.techniques.topk.boundary import Boundary, strictest
@@ -205,7 +205,7 @@ class _TopKPruning:
         """Run the sorted part of the query over some files of the scan, and return its first rows."""
         query, sort = self.query, self.query.trees.javas[self.site.sort]
         child = query.java(self.site.sort.child, only={self.path.scan: files})
-        plan = with_limit(query, sort.withNewChildren(sequence(query.spark, [child])), self.site.wanted)
+        plan = with_limit(query.spark, sort.withNewChildren(sequence(query.spark, [child])), self.site.wanted)
         beside = {scan: scan.files() for scan in query.live_scans(self.site.sort.child) if scan is not None}
         return query.run("wave of a top-k", plan, {**beside, self.scan: files})
 
@@ -230,10 +230,3 @@ def _boundary_by_maxima(
         return None
     rows: np.ndarray = groups.column("row_count").to_numpy()
     return boundary_by_maxima(bounds, matches, rows, order, wanted, distinct=distinct)
-
-
-def with_limit(query: Query, plan: Java, count: int) -> Java:
-    """Return a Catalyst plan under a LIMIT."""
-    literal = singleton(query.spark, "org.apache.spark.sql.catalyst.expressions.Literal").apply(count)
-    logical = jvm(query.spark).org.apache.spark.sql.catalyst.plans.logical
-    return logical.GlobalLimit(literal, logical.LocalLimit(literal, plan))

@@ -1,0 +1,194 @@
+"""Build sides of any source: their few rows are read once, prune the other side, and stay in the query."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import pruning
+from pruning.spark.drive import held_parts
+from pruning.spark.drive import pruning as driven
+from pruning.spark.drive.analyzed_plans import AnalyzedPlan
+
+FILES, STEP = 20, 10
+IDS = [5, 103, 104, 77, 199]
+FILES_OF_IDS = 4
+
+
+@pytest.fixture(scope="module")
+def facts(spark: SparkSession, tmp_path_factory: Any) -> DataFrame:
+    """A table of 20 files of ten keys each."""
+    root = tmp_path_factory.mktemp("facts")
+    for number in range(FILES):
+        keys = range(number * STEP, (number + 1) * STEP)
+        pq.write_table(pa.table({"k": keys, "v": [key % 7 for key in keys]}), root / f"{number:02}.parquet")
+    frame = spark.read.parquet(str(root))
+    frame.createOrReplaceTempView("held_facts")
+    return frame
+
+
+def write_csv(path: Path, ids: list[int]) -> None:
+    path.write_text("".join(f"{key},{key % 2}\n" for key in ids))
+
+
+@pytest.fixture
+def csv(spark: SparkSession, tmp_path: Path) -> Iterator[DataFrame]:
+    """The ids in a CSV file, also as a view."""
+    write_csv(tmp_path / "ids.csv", IDS)
+    frame = spark.read.csv(str(tmp_path / "ids.csv"), schema="k long, odd int")
+    frame.createOrReplaceTempView("held_ids")
+    yield frame
+    spark.catalog.dropTempView("held_ids")
+
+
+def rows(df: DataFrame) -> list[str]:
+    return sorted(map(repr, df.collect()))
+
+
+def pruned_alike(df: DataFrame) -> Any:
+    """The report on a query whose pruned answer is the unpruned one."""
+    pruned = pruning.prune(df)
+    assert rows(pruned) == rows(df)
+    return pruning.explain(pruned)
+
+
+def parquet(spark: SparkSession, csv: DataFrame, root: Path) -> DataFrame:
+    pq.write_table(pa.table({"k": IDS}), root / "ids.parquet")
+    return spark.read.parquet(str(root / "ids.parquet"))
+
+
+SOURCES: dict[str, Callable[[SparkSession, DataFrame, Path], DataFrame]] = {
+    "Parquet": parquet,
+    "CSV": lambda spark, csv, root: csv,
+    "rows of Python": lambda spark, csv, root: spark.createDataFrame([(key,) for key in IDS], "k long"),
+    "checkpoint": lambda spark, csv, root: csv.localCheckpoint(),
+    "aggregate": lambda spark, csv, root: csv.groupBy("k").agg(F.max("odd").alias("odd")),
+    "LIMIT": lambda spark, csv, root: csv.limit(len(IDS)),
+    "first": lambda spark, csv, root: csv.groupBy("k").agg(F.first("odd").alias("odd")),
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_rows_of_any_source_prune(spark, facts, csv, tmp_path, source):
+    """No filter is written: the ids are few, and to open the files of facts costs more."""
+    report = pruned_alike(facts.join(SOURCES[source](spark, csv, tmp_path), "k"))
+    assert report.scans[0].files_kept == FILES_OF_IDS
+
+
+def test_rows_of_a_cached_part_prune_by_its_cache(spark, facts, csv, tmp_path):
+    cached = csv.cache()
+    try:
+        assert cached.count() == len(IDS)
+        write_csv(tmp_path / "ids.csv", [1])
+        report = pruned_alike(facts.join(cached, "k"))
+    finally:
+        cached.unpersist()
+    assert report.scans[0].files_kept == FILES_OF_IDS
+    assert "the 5 rows of a cached part were read now, and are part of the query" in report.notes
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM held_facts WHERE k IN (SELECT k FROM held_ids)",
+        "SELECT * FROM held_facts f WHERE EXISTS (SELECT 1 FROM held_ids i WHERE i.k = f.k)",
+        "SELECT * FROM held_ids LEFT JOIN held_facts USING (k)",
+        "SELECT count(*) FROM held_facts JOIN (SELECT k + 0 AS k FROM held_ids) USING (k)",
+        "SELECT * FROM held_facts f JOIN held_ids a USING (k) JOIN held_ids b USING (k)",
+    ],
+    ids=["IN", "EXISTS", "outer join", "computed key", "twice"],
+)
+def test_the_rows_prune_in_each_place_of_a_query(spark, facts, csv, sql):
+    report = pruned_alike(spark.sql(sql))
+    assert report.scans[0].files_kept == FILES_OF_IDS
+
+
+def test_conditions_from_above_the_join_are_met_by_the_rows_that_are_read(spark, facts, csv):
+    report = pruned_alike(facts.join(csv.alias("i"), "k").where("i.odd = 0"))
+    assert report.scans[0].files_kept == 1
+    assert [job.rows for job in report.jobs] == [1, 1]
+
+
+def test_the_query_uses_the_rows_that_pruned_it(spark, facts, csv, tmp_path):
+    """The file is written anew between `prune` and `collect`; the answer is that of the old rows."""
+    before = rows(facts.join(csv, "k"))
+    pruned = pruning.prune(facts.join(csv, "k"))
+    write_csv(tmp_path / "ids.csv", [1, 11, 21, 31])
+    assert rows(pruned) == before
+    assert rows(pruned) == before
+
+
+def test_rows_that_are_read_again_lose_rows(spark, facts, csv, tmp_path, monkeypatch):
+    """A mutant: the source stays in the query, which joins its new rows with the files for the old ones."""
+    finish = driven._finish
+
+    def without_parts(df: DataFrame, opened: Any, held: Any) -> Any:
+        return finish(df, replace(opened, analyzed=AnalyzedPlan.of(df)), held)
+
+    monkeypatch.setattr(driven, "_finish", without_parts)
+    query = facts.join(csv, "k")
+    pruned = pruning.prune(query)
+    assert pruning.explain(pruned).scans[0].files_kept == FILES_OF_IDS
+    write_csv(tmp_path / "ids.csv", [1, 11, 21, 31])
+    assert [row.k for row in pruned.collect()] == [1]
+
+
+def test_names_stay_what_they_were(spark, facts, csv):
+    query = facts.alias("f").join(csv.alias("i"), F.col("f.k") == F.col("i.k"))
+    pruned = pruning.prune(query)
+    assert pruning.explain(pruned).scans[0].files_kept == FILES_OF_IDS
+    for later in (lambda df: df.select("i.k", "f.v"), lambda df: df.where("i.odd = 1").select("f.k")):
+        assert rows(later(pruned)) == rows(later(query))
+    assert pruned.schema == query.schema
+
+
+def test_nothing_is_read_before_the_query_unless_it_may_be(spark, facts, csv):
+    report = pruning.explain(facts.join(csv, "k"), runtime=False)
+    assert report.jobs == ()
+    assert report.scans[0].files_kept == FILES
+
+
+def test_more_rows_than_can_be_held_prune_nothing(spark, facts, csv, monkeypatch):
+    monkeypatch.setattr(held_parts, "BUILD_ROWS_MAX", 3)
+    report = pruned_alike(facts.join(csv, "k"))
+    assert report.scans[0].files_kept == FILES
+    assert "csv prunes no other table: it has too many rows to be held in the plan" in report.notes
+    assert [job.rows for job in report.jobs] == [4]
+
+
+def test_rows_that_exclude_nothing_are_not_held(spark, facts, tmp_path):
+    """Then the query reads its source when it runs, as it would without pruning."""
+    write_csv(tmp_path / "all.csv", list(range(0, FILES * STEP, STEP)))
+    query = facts.join(spark.read.csv(str(tmp_path / "all.csv"), schema="k long, odd int"), "k")
+    pruned = pruning.prune(query)
+    assert pruned is query
+
+
+def test_a_source_that_costs_more_than_it_may_spare_is_not_read(spark, facts, csv):
+    """Where it costs nothing to open a file, its bytes are as many as those of the facts."""
+    spark.conf.set("spark.sql.files.openCostInBytes", "0")
+    try:
+        report = pruning.explain(facts.where("k > 195").join(csv.unionAll(csv), "k"))
+    finally:
+        spark.conf.unset("spark.sql.files.openCostInBytes")
+    assert report.jobs == ()
+
+
+def test_a_source_that_fails_is_left_to_the_query(spark, facts, csv):
+    failing = csv.select(F.raise_error(F.lit("no such row")).cast("long").alias("k")).limit(2)
+    report = pruning.explain(facts.join(failing, "k"))
+    assert report.scans[0].files_kept == FILES
+    assert any("could not be read before the query" in note for note in report.notes)
+
+
+def test_a_source_that_is_read_twice_keeps_the_rows_of_both(spark, facts, csv):
+    """A condition of one place of a common table does not take rows from the other."""
+    sql = """WITH i AS (SELECT * FROM held_ids)
+             SELECT * FROM held_facts f JOIN i ON f.k = i.k JOIN i j ON j.k = f.k + 1 WHERE i.odd = 1"""
+    pruned_alike(spark.sql(sql))
