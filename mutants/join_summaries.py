@@ -8,10 +8,11 @@ import pyarrow as pa
 
 from mutants.replacements import Replacement
 from pruning.expressions.types import Type
-from pruning.techniques.join import summaries
+from pruning.techniques.join import key_ranges, summaries
 from pruning.techniques.join.summaries import JoinSummary, KeySummary, SummaryParts
 
 _merge, _summarise_keys = JoinSummary.merge, summaries.summarise_keys
+_ranges = key_ranges._ranges
 _few_tuples, _single_value_summary = summaries._few_tuples, summaries._single_value_summary
 
 # Of those tuples that are few enough, a mutant keeps this number.
@@ -49,6 +50,17 @@ def _with_row_count_of_last(self: JoinSummary, other: JoinSummary) -> JoinSummar
     return replace(_merge(self, other), row_count=other.row_count)
 
 
+def _first_range(type_: Type, lowers: pa.Array, uppers: pa.Array, bytes_max: int) -> KeySummary:
+    return _ranges(type_, lowers.slice(0, 1), uppers.slice(0, 1), bytes_max)
+
+
+# Each loses rows that meet the inequalities of a join.
+RANGE_MUTANTS: Mapping[str, Replacement] = {
+    "only the first range is kept": Replacement(key_ranges, "_ranges", _first_range),
+    "the greatest lower end is that of all": Replacement(key_ranges, "_least", key_ranges._greatest),
+    "the least upper end is that of all": Replacement(key_ranges, "_greatest", key_ranges._least),
+    "NaN is taken for a number": Replacement(key_ranges, "_has_nan", lambda ends: False),
+}
 # Each loses rows.
 MUTANTS: Mapping[str, Replacement] = {
     "rows with any NULL are dropped": Replacement(summaries, "summarise_keys", _without_any_null),

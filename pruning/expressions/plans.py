@@ -10,7 +10,7 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from pruning.expressions.trees import Column, Expression
+from pruning.expressions.trees import Column, Comparison, Expression
 
 
 def attribute_name(id_: int) -> str:
@@ -37,6 +37,15 @@ class Equality:
     left: Expression
     right: Expression
     null_safe: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Inequality:
+    """A conjunct `left < right` of a join's condition, or with another comparison of order."""
+
+    left: Expression
+    right: Expression
+    comparison: Comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +82,14 @@ class Project:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Join:
-    """A join; `condition` has its conjuncts, and `equalities` those that equate the two sides."""
+    """A join; of the conjuncts of its `condition`, some equate the two sides, and some order them."""
 
     left: "Plan"
     right: "Plan"
     kind: JoinKind
     condition: tuple[Expression, ...] = ()
     equalities: tuple[Equality, ...] = ()
+    inequalities: tuple[Inequality, ...] = ()
     left_attributes: frozenset[str] = frozenset()
     right_attributes: frozenset[str] = frozenset()
 

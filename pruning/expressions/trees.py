@@ -26,6 +26,15 @@ class Comparison(enum.Enum):
     AT_LEAST = ">="
 
 
+# The comparisons that hold of exchanged operands.
+MIRRORED = {
+    Comparison.LESS: Comparison.GREATER,
+    Comparison.AT_MOST: Comparison.AT_LEAST,
+    Comparison.GREATER: Comparison.LESS,
+    Comparison.AT_LEAST: Comparison.AT_MOST,
+}
+
+
 class Mode(enum.Enum):
     """The behaviour of arithmetic and casts whose result cannot be represented."""
 

@@ -52,17 +52,26 @@ def main() -> None:
 
 
 @app.command()
-def explain(table: Tables, query: Query, runtime: Runtime = True, as_json: Json = False) -> None:
+def explain(
+    table: Tables,
+    query: Query,
+    runtime: Runtime = True,
+    why: Annotated[
+        bool, typer.Option("--why", help="Say why techniques remove nothing, and what would change that.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
     """Say which blocks a query would skip, and why."""
     import pruning
 
     tables = [NamedTable.parse(text) for text in table]
     with spark_session() as spark:
         report = pruning.explain(query_over(spark, tables, query), runtime=runtime)
+        answer = report.why() if why else report
         if as_json:
-            showing.print_json(report.to_dict())
+            showing.print_json(answer.to_dict())
         else:
-            print(report)
+            print(answer)
 
 
 @app.command()

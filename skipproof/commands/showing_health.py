@@ -7,8 +7,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from pruning.metadata.views.clustering import Clustering
 from pruning.metadata.views.verifying import FalseClaim
-from skipproof.commands.describing import Clustering, ColumnHealth, Description, DoubtCount
+from skipproof.commands.describing import ColumnHealth, Description, DoubtCount
 
 _BARS = "▁▂▃▄▅▆▇█"
 LIES_SHOWN = 50

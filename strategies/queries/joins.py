@@ -20,7 +20,7 @@ from strategies.queries.relations import SAMPLE_MAX, SampledRelation, condition,
 
 _KEY_FORMS = ("plain", "plain", "plain", "plain", "computed left", "computed right", "cast")
 _EQUALS = ("=", "=", "=", "<=>")
-_INEQUALITIES = ("<", ">=", "<>")
+_INEQUALITIES = ("<", "<=", ">", ">=", "<>")
 
 
 class JoinSyntax(enum.Enum):
@@ -114,7 +114,10 @@ def _text(kind: JoinSyntax, sides: Sequence[str], on: str) -> str:
 
 
 def _condition(draw: DrawFn, left: SampledRelation, right: SampledRelation, features: set[str]) -> str:
-    """Draw one or two keys, and sometimes a condition that is no key."""
+    """Draw one or two keys, and sometimes a condition that is no key; or inequalities alone."""
+    if choose(draw, (False,) * 5 + (True,)):
+        features.add("only inequalities")
+        return " AND ".join(_inequality(draw, left, right, features) for _ in range(choose(draw, (1, 2))))
     keys = [_equality(draw, left, right, features) for _ in range(choose(draw, (1, 1, 1, 2)))]
     text = " AND ".join(keys)
     if len(keys) > 1:
@@ -124,13 +127,17 @@ def _condition(draw: DrawFn, left: SampledRelation, right: SampledRelation, feat
     extra = choose(draw, ("none", "none", "none", "unequal", "one side"))
     if extra == "unequal":
         features.add("non-equi condition")
-        ours, theirs = key_pair(draw, left, right, features)
-        return f"{text} AND {ours} {choose(draw, _INEQUALITIES)} {theirs}"
+        return f"{text} AND {_inequality(draw, left, right, features)}"
     if extra == "one side":
         features.add("condition on one side")
         side = choose(draw, (left, right))
         return f"{text} AND {condition(draw, side.sample)[0]}"
     return text
+
+
+def _inequality(draw: DrawFn, left: SampledRelation, right: SampledRelation, features: set[str]) -> str:
+    ours, theirs = key_pair(draw, left, right, features)
+    return f"{ours} {choose(draw, _INEQUALITIES)} {theirs}"
 
 
 def _equality(draw: DrawFn, left: SampledRelation, right: SampledRelation, features: set[str]) -> str:

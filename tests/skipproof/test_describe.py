@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from needs import CORPUS, needs_corpus
 
 from pruning.errors import InputError
+from pruning.metadata.views.clustering import clustering
 from skipproof.commands import describing
-from skipproof.commands.describing import clustering, describe
+from skipproof.commands.describing import describe
 
 
 @pytest.fixture

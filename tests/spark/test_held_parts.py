@@ -12,9 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import pruning
-from pruning.spark.drive import held_parts
 from pruning.spark.drive import pruning as driven
 from pruning.spark.drive.analyzed_plans import AnalyzedPlan
+from pruning.spark.drive.join import held_parts
 
 FILES, STEP = 20, 10
 IDS = [5, 103, 104, 77, 199]

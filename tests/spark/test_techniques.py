@@ -10,7 +10,8 @@ from pyspark.errors import ArithmeticException
 from pyspark.sql import DataFrame
 
 import pruning
-from pruning.spark.drive import joins, top_k
+from pruning.spark.drive import top_k
+from pruning.spark.drive.join import build_sides
 
 FILES, STEP = 6, 500
 
@@ -316,7 +317,7 @@ def test_a_build_side_that_raises_is_left_to_the_query(spark, lake):
 @pytest.mark.parametrize(
     ("technique", "sql"),
     [
-        (joins, "SELECT f.* FROM f JOIN dim ON f.id = dim.k WHERE dim.n = 'hit'"),
+        (build_sides, "SELECT f.* FROM f JOIN dim ON f.id = dim.k WHERE dim.n = 'hit'"),
         (top_k, "SELECT * FROM f WHERE delay > 100 ORDER BY id DESC LIMIT 3"),
     ],
     ids=["join", "top-k"],

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator
 
 from pruning.expressions.traversal import is_repeatable
-from pruning.expressions.trees import Compare, Comparison, Expression, Literal, type_of
+from pruning.expressions.trees import MIRRORED, Compare, Comparison, Expression, Literal, type_of
 from pruning.expressions.types import BOOLEAN, BYTE, Value
 from pruning.rules.analysis import ranges, sides
 from pruning.rules.analysis.environment import Environment
@@ -28,13 +28,6 @@ from pruning.rules.sets.outcomes import (
     map_truths,
 )
 from pruning.rules.sets.truths import Truths
-
-_MIRRORED = {
-    Comparison.LESS: Comparison.GREATER,
-    Comparison.GREATER: Comparison.LESS,
-    Comparison.AT_MOST: Comparison.AT_LEAST,
-    Comparison.AT_LEAST: Comparison.AT_MOST,
-}
 
 
 def may_compare(analysis: Analysis, node: Expression, environment: Environment, truth: Truths) -> Flag:
@@ -82,7 +75,7 @@ def comparison_outcomes(analysis: Analysis, node: Expression) -> Outcomes | None
     assert isinstance(node, Compare)
     left, operator, right = node.left, node.operator, node.right
     if isinstance(left, Literal):
-        left, operator, right = right, _MIRRORED.get(operator, operator), left
+        left, operator, right = right, MIRRORED.get(operator, operator), left
     type_ = type_of(left)
     if isinstance(left, Literal) or not type_.has_bounds:
         return None
@@ -155,7 +148,7 @@ def assume_comparison(
               NULL, each narrowed by itself (`sides.where_compared`, `sides.narrow_by_null`), and their union.
     """
     assert isinstance(node, Compare)
-    mirrored = Compare(_MIRRORED.get(node.operator, node.operator), node.right, node.left)
+    mirrored = Compare(MIRRORED.get(node.operator, node.operator), node.right, node.left)
     for side in (node, mirrored):
         own = analysis.values(side.left, environment)
         other = analysis.range(side.right, environment)

@@ -14,6 +14,7 @@ from pruning.expressions.plans import (
     Equality,
     Exchange,
     Filter,
+    Inequality,
     Join,
     JoinKind,
     Limit,
@@ -29,7 +30,7 @@ from pruning.expressions.plans import (
     attribute_name,
 )
 from pruning.expressions.traversal import columns
-from pruning.expressions.trees import Column, Expression, type_of
+from pruning.expressions.trees import MIRRORED, Column, Comparison, Expression, type_of
 from pruning.spark.catalyst.expressions import convert
 from pruning.spark.catalyst.leaves import FilterChain, PlanLeaf, Unsettled, chain_below, reads_data
 from pruning.spark.catalyst.scope import Scope
@@ -49,6 +50,12 @@ _JOINS = {
 }
 _EXCHANGES = frozenset({"Repartition", "RepartitionByExpression", "RebalancePartitions"})
 _EQUALITIES = {"EqualTo": False, "EqualNullSafe": True}
+_INEQUALITIES = {
+    "LessThan": Comparison.LESS,
+    "LessThanOrEqual": Comparison.AT_MOST,
+    "GreaterThan": Comparison.GREATER,
+    "GreaterThanOrEqual": Comparison.AT_LEAST,
+}
 _UNKNOWN_COUNT = -1
 # The end of a printed attribute: its id, and an L for a bigint.
 _ID = re.compile(r"#(\d+)L?$")
@@ -97,13 +104,13 @@ class PlanTrees:
     Attributes:
         javas: The Catalyst node of each node.
         leaves: The leaf of each scan.
-        sides: The two Catalyst expressions of each equality.
+        sides: The two Catalyst expressions of each equality and inequality.
     """
 
     spark: SparkSession
     javas: dict[Plan, Java] = field(default_factory=dict)
     leaves: dict[Scan, PlanLeaf] = field(default_factory=dict)
-    sides: dict[Equality, tuple[Java, Java]] = field(default_factory=dict)
+    sides: dict[Equality | Inequality, tuple[Java, Java]] = field(default_factory=dict)
     _scope: Scope = field(init=False)
 
     def __post_init__(self) -> None:
@@ -203,6 +210,7 @@ class PlanTrees:
             kind=kind,
             condition=tuple(map(self._convert, parts)),
             equalities=tuple(self._equalities(parts, left, right)),
+            inequalities=tuple(self._inequalities(parts, left, right)),
             left_attributes=left,
             right_attributes=right,
         )
@@ -221,6 +229,23 @@ class PlanTrees:
                     self.sides[equality] = (here_java, there_java)
                     yield equality
                     break
+
+    def _inequalities(
+        self, parts: list[Java], left: frozenset[str], right: frozenset[str]
+    ) -> Iterator[Inequality]:
+        for part in parts:
+            comparison = _INEQUALITIES.get(simple_name(part))
+            if comparison is None:
+                continue
+            here_java, there_java = part.left(), part.right()
+            here, there = self._convert(here_java), self._convert(there_java)
+            if _is_over(here, right) and _is_over(there, left):
+                here, there, here_java, there_java = there, here, there_java, here_java
+                comparison = MIRRORED[comparison]
+            if _is_over(here, left) and _is_over(there, right) and type_of(here) == type_of(there):
+                inequality = Inequality(here, there, comparison)
+                self.sides[inequality] = (here_java, there_java)
+                yield inequality
 
     def _union(self, java: Java, below: tuple[Plan, ...]) -> Plan:
         names = output_names(java)

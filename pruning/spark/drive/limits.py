@@ -36,7 +36,11 @@ def prune_by_limit(query: Query, site: LimitSite) -> None:
     files = _fewest(in_files, site.wanted)
     if files is None:
         for scan in scans:
-            scan.decline("limit", f"fewer than the {site.wanted:,} rows asked for are sure to match")
+            scan.decline(
+                "limit",
+                f"fewer than the {site.wanted:,} rows asked for are sure to match",
+                "conditions on columns by which the table is clustered would be met by whole blocks",
+            )
         return
     in_blocks = [
         np.where(mask[scan.read_scan_set().file_of_block], _sure_rows(scan), 0)

@@ -17,9 +17,9 @@ from pruning.spark.catalyst.leaves import PlanLeaf, Unsettled
 from pruning.spark.catalyst.plan_trees import PlanTrees
 from pruning.spark.drive.analyzed_plans import AnalyzedPlan, leaf_number, optimized_plan
 from pruning.spark.drive.earlier import frame_as_of
-from pruning.spark.drive.held_parts import HeldParts, read_held_parts
-from pruning.spark.drive.hints import broadcast_hints
-from pruning.spark.drive.joins import prune_by_joins
+from pruning.spark.drive.join.held_parts import HeldParts, read_held_parts
+from pruning.spark.drive.join.hints import broadcast_hints
+from pruning.spark.drive.join.joins import prune_by_joins
 from pruning.spark.drive.leaf_tables import LeafTables
 from pruning.spark.drive.limits import prune_by_limit
 from pruning.spark.drive.narrowed_leaves import narrowed_leaf

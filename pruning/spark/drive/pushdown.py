@@ -18,6 +18,8 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from pruning.expressions.sql import to_sql
+from pruning.expressions.trees import Expression
 from pruning.expressions.types import Kind, Type
 from pruning.pushed.exact_times import is_exact
 from pruning.spark.catalyst.leaves import PlanLeaf
@@ -220,6 +222,17 @@ def _hide_operands(spark: SparkSession, atom: Java) -> Java:
         nullable(operand) if _is_column(operand) else operand for operand in elements(atom.children())
     ]
     return atom.withNewChildren(sequence(spark, operands))
+
+
+def with_condition(spark: SparkSession, leaf: Java, conditions: Sequence[Expression]) -> Java:
+    """Return a leaf under conditions on its columns; the leaf itself where Spark cannot resolve them."""
+    leaf.setAnalyzed()
+    try:
+        condition = " AND ".join(to_sql(part) for part in conditions)
+        return dataframe(spark, leaf).filter(condition)._jdf.queryExecution().analyzed()
+    except PySparkException:
+        # Names that differ only in case are ambiguous in SQL, although the plan itself resolves them by id.
+        return leaf
 
 
 def with_range_filters(

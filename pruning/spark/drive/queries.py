@@ -9,7 +9,7 @@ from pruning.expressions.plans import Plan, Scan, inputs, nodes
 from pruning.spark.catalyst.plan_trees import PlanTrees
 from pruning.spark.drive.materials import Rows, run_plan
 from pruning.spark.drive.narrowed_leaves import narrowed_leaf
-from pruning.spark.drive.pushdown import with_safe_pushdown
+from pruning.spark.drive.pushdown import with_condition, with_safe_pushdown
 from pruning.spark.drive.report import Job
 from pruning.spark.drive.scan_sets import ScanSet
 from pruning.spark.drive.scans import TableScan
@@ -48,6 +48,7 @@ class Query:
         *,
         only: Mapping[Scan, Sequence[str]] | None = None,
         with_materials: bool = True,
+        with_conditions: bool = False,
     ) -> Java:
         """Return a part of the optimized plan with narrowed scans, and materials instead of their parts.
 
@@ -55,6 +56,7 @@ class Query:
             plan: The part.
             only: The files to read, for scans that should read some of their files.
             with_materials: True if materials replace the parts that gave them.
+            with_conditions: True if rows are left out that other parts of the query do not need.
         """
         new = dict(self.materials) if with_materials else {}
         for node in self.live_nodes(plan) if with_materials else nodes(plan):
@@ -65,6 +67,9 @@ class Query:
                 except Unprunable as reason:
                     scan.reset(f"left as it is: {reason}")
                     subtree = None
+                if with_conditions and scan.needed_conditions:
+                    leaf = self.trees.javas[node] if subtree is None else subtree
+                    subtree = with_condition(self.spark, leaf, scan.needed_conditions)
                 if subtree is not None:
                     new[node] = subtree
         java = _with_replaced_nodes(self.spark, plan, self.trees.javas, new)

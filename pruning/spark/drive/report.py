@@ -27,6 +27,15 @@ class Removal:
     rows_inside: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Decline:
+    """The reason for which a technique removed nothing from a scan, and what would change it, if known."""
+
+    technique: str
+    reason: str
+    remedy: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanReport:
     """The report on one scan. Blocks (row groups) and their compressed bytes are None if no footer was read.
@@ -41,6 +50,9 @@ class ScanReport:
 
     Where page indexes were read, pages of the columns that the query reads are counted of the row groups that
     are opened and have such indexes, rows of the whole table. Otherwise these counts are None.
+
+    `declined` has the techniques that removed nothing. `picture` has the shares of blocks that are kept, of
+    equal parts of the table's files in their order, for a picture of them.
     """
 
     paths: tuple[str, ...]
@@ -65,6 +77,8 @@ class ScanReport:
     removals: tuple[Removal, ...] = ()
     range_filters: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    declined: tuple[Decline, ...] = ()
+    picture: tuple[float, ...] = ()
 
     def with_notes(self, *notes: str) -> "ScanReport":
         """Return the report with more notes at its end."""
@@ -113,7 +127,8 @@ class ScanReport:
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON-ready values."""
         values = asdict(self)
-        del values["requests"]
+        for name in ("requests", "declined", "picture"):
+            del values[name]
         return {**values, "requests_saved": self.requests_saved}
 
     def lines(self) -> Iterator[str]:
@@ -222,6 +237,30 @@ class Report:
             "jobs": [asdict(job) for job in self.jobs],
         }
 
+    def why(self) -> "WhyNot":
+        """Return the reasons for which techniques removed nothing, of each scan; as text, JSON or HTML.
+
+        Example:
+            >>> import pruning, pyarrow as pa, pyarrow.parquet as pq, tempfile
+            >>> folder = tempfile.TemporaryDirectory()
+            >>> pq.write_table(pa.table({"x": [1, 2, 8, 9]}), f"{folder.name}/t.parquet", row_group_size=2)
+            >>> df = spark.read.parquet(folder.name).where("x > 0")
+            >>> print(pruning.explain(df).why())  # doctest: +ELLIPSIS
+            scan 1: ...
+              filter   each block may hold a row with (`x` > 0L)
+            ...
+        """
+        return WhyNot(
+            notes=self.notes,
+            scans=tuple((scan.paths, scan.declined or _left(scan.notes)) for scan in self.scans),
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the report for notebooks, with a picture of the blocks that each scan keeps."""
+        from pruning.spark.drive.notebooks import report_html
+
+        return report_html(self)
+
     def __str__(self) -> str:
         lines = [f"note: {note}" for note in self.notes]
         for number, scan in enumerate(self.scans, start=1):
@@ -229,3 +268,46 @@ class Report:
             lines += [f"scan {number}: {first}", *others]
         lines += [f"job: {job}" for job in self.jobs]
         return "\n".join(lines) if lines else "The query reads no table."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhyNot:
+    """The reasons for which techniques removed nothing.
+
+    Attributes:
+        notes: Notes on the whole query.
+        scans: Of each scan, its paths and the techniques that removed nothing.
+    """
+
+    notes: tuple[str, ...] = ()
+    scans: tuple[tuple[tuple[str, ...], tuple[Decline, ...]], ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the reasons as JSON-ready values."""
+        return {
+            "notes": list(self.notes),
+            "scans": [
+                {"paths": list(paths), "declined": [asdict(decline) for decline in declined]}
+                for paths, declined in self.scans
+            ],
+        }
+
+    def __str__(self) -> str:
+        lines = [f"note: {note}" for note in self.notes]
+        for number, (paths, declined) in enumerate(self.scans, start=1):
+            lines.append(f"scan {number}: {_path_list(paths)}")
+            for decline in declined:
+                lines.append(f"  {decline.technique:<9}{decline.reason}")
+                lines += [f"  {'':<9}{decline.remedy}"] if decline.remedy else []
+        return "\n".join(lines) if lines else "The query reads no table."
+
+    def _repr_html_(self) -> str:
+        """Return the reasons as a table for notebooks."""
+        from pruning.spark.drive.notebooks import why_html
+
+        return why_html(self)
+
+
+def _left(notes: tuple[str, ...]) -> tuple[Decline, ...]:
+    """Return the reason for which a scan was left as it is, if it was."""
+    return tuple(Decline("all", note) for note in notes)

@@ -14,12 +14,16 @@ from pruning.spark.drive.leaf_tables import removals_before
 from pruning.spark.drive.narrowed_leaves import pushed_conjuncts
 from pruning.spark.drive.pages_read import PagesRead, pages_read, rows_left
 from pruning.spark.drive.paging import Paging
+from pruning.spark.drive.refusals import declined_techniques
 from pruning.spark.drive.report import ScanReport
 from pruning.spark.drive.scan_sets import ScanSet
 from pruning.spark.drive.scans import TableScan
 from pruning.spark.drive.unread import Conjuncts, pushdown_notes, pushed_kinds, unread_blocks
 from pruning.spark.lake.columns_read import bytes_read
 from pruning.spark.lake.nested import leaf_types
+
+# The most parts of a table in the picture of what is kept.
+PICTURE_CELLS = 120
 
 
 def scan_report(scan: TableScan) -> ScanReport:
@@ -38,7 +42,8 @@ def scan_report(scan: TableScan) -> ScanReport:
     if not report.files_total:
         report = report.with_notes("there is no file")
     elif not scan.removals:
-        report = report.with_notes(*(f"{name}: {reason}" for name, reason in scan.declined.items()))
+        report = report.with_notes(*(f"{name}: {decline.reason}" for name, decline in scan.declined.items()))
+    report = replace(report, declined=declined_techniques(scan))
     return report if scan.scan_set is None else _with_blocks(report, scan, scan.scan_set)
 
 
@@ -87,6 +92,7 @@ def _with_blocks(report: ScanReport, scan: TableScan, scan_set: ScanSet) -> Scan
             kept=int(sizes[kept].sum()) - beside + summarized.bytes_of(kept_mask, columns),
             read_max=int(sizes[read].sum()) - not_read + summarized.bytes_of(opened_mask, columns),
         )
+    report = replace(report, picture=kept_picture(scan_set, scan.table.files))
     if scan_set.paging is None:
         return report
     whole = [group for group in np.flatnonzero(read).tolist() if group not in inside]
@@ -99,6 +105,19 @@ def _with_blocks(report: ScanReport, scan: TableScan, scan_set: ScanSet) -> Scan
         rows_kept=scan_set.rows_kept,
         rows_read_max=int(rows[whole].sum()) + sum(counts.rows for counts in inside.values()),
     )
+
+
+def kept_picture(scan_set: ScanSet, names: Sequence[str]) -> tuple[float, ...]:
+    """Return the shares of row groups that are kept, of some parts of the files in the order of names."""
+    files = len(scan_set.kept_files)
+    groups = np.bincount(scan_set.file_of_group, minlength=files)
+    kept = np.bincount(scan_set.file_of_group[scan_set.kept_groups], minlength=files)
+    shares = np.where(groups > 0, kept / np.maximum(groups, 1), scan_set.kept_files)
+    shares = shares[np.argsort(np.array(names))] if files else shares
+    if files == 1:
+        shares = scan_set.kept_groups.astype(float)
+    parts = np.array_split(shares, min(len(shares), PICTURE_CELLS) or 1)
+    return tuple(round(float(part.mean()), 3) for part in parts if len(part))
 
 
 def _pages_of_groups(

@@ -44,7 +44,7 @@ from pruning.spark.drive.page_cutting import (
 )
 from pruning.spark.drive.paging import PageReader
 from pruning.spark.drive.range_filters import RANGED, RangeFilter
-from pruning.spark.drive.report import Removal, readable
+from pruning.spark.drive.report import Decline, Removal, readable
 from pruning.spark.drive.scan_sets import ScanSet
 from pruning.spark.drive.stored_scans import NOTHING_LEFT_OUT, LeftOut
 from pruning.spark.drive.unread import skips_pages
@@ -73,7 +73,7 @@ class TableScan:
     removals: list[Removal] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     # The reasons for which techniques have excluded nothing, by their names.
-    declined: dict[str, str] = field(default_factory=dict)
+    declined: dict[str, Decline] = field(default_factory=dict)
     # The conditions, beside the scan's own filter, that are TRUE on every row that is still needed.
     needed_conditions: list[Expression] = field(default_factory=list)
     range_filters: tuple[RangeFilter, ...] = ()
@@ -198,7 +198,7 @@ class TableScan:
         if not (scan_set.matches == Match.SOME).any():
             return None
         predicate = self.own_filter.predicate
-        metadata = self._metadata_of(predicate).filter(pa.array(scan_set.keep)).combine_chunks()
+        metadata = self.metadata_of(predicate).filter(pa.array(scan_set.keep)).combine_chunks()
         estimates = densities(predicate, metadata)
         if estimates is None:
             return None
@@ -210,7 +210,7 @@ class TableScan:
         """Return the bounds of a key over those rows of each block that pass the scan's own filter."""
         if key not in self._bounds:
             predicate = self.own_filter.predicate if self.is_filtered else None
-            metadata = self._metadata_of(key, *([] if predicate is None else [predicate]))
+            metadata = self.metadata_of(key, *([] if predicate is None else [predicate]))
             self._bounds[key] = key_bounds(key, metadata, predicate=predicate)
         return self._bounds[key]
 
@@ -226,9 +226,9 @@ class TableScan:
             self.decline("filter", f"each row group may hold a row with {readable(sql)}")
             self._shrink("filter", sql, scan_set.without_excluded(), self.left_out)
 
-    def decline(self, technique: str, reason: str) -> None:
-        """Note why a technique excludes nothing; the report shows it where nothing was excluded at all."""
-        self.declined[technique] = reason
+    def decline(self, technique: str, reason: str, remedy: str = "") -> None:
+        """Note why a technique excludes nothing, and what would change that."""
+        self.declined[technique] = Decline(technique, reason, remedy)
 
     def apply_condition(
         self,
@@ -264,7 +264,7 @@ class TableScan:
 
     def _needed_blocks(self, condition: Expression, excluded: Callable[[], np.ndarray] | None) -> np.ndarray:
         """Mark the blocks that may hold a row on which a condition is TRUE; as `apply_condition`."""
-        metadata = self._metadata_of(condition)
+        metadata = self.metadata_of(condition)
         needed = np.ones(metadata.num_rows, bool) if excluded is None else ~excluded()
         if excluded is None or self.read_scan_set().is_indexed(condition):
             needed &= classify_blocks(condition, metadata).to_numpy() != Match.NONE
@@ -326,7 +326,7 @@ class TableScan:
         self.notes += (note for note in outcome.notes if note not in self.notes)
         return countable_verdicts(np.array(outcome.verdicts.to_numpy()), metadata)
 
-    def _metadata_of(self, *expressions: Expression) -> pa.Table:
+    def metadata_of(self, *expressions: Expression) -> pa.Table:
         """Return the metadata of the columns that expressions name.
 
         Partition columns and the clock are added to the scan set when an expression first names them.

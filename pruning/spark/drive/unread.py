@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from pruning.expressions.trees import (
+    MIRRORED,
     And,
     Column,
     Compare,
@@ -54,12 +55,6 @@ _KINDS = frozenset(
 _PUSHED_ON_FLOATS = frozenset(
     {Comparison.EQUAL, Comparison.NULL_SAFE_EQUAL, Comparison.LESS, Comparison.AT_MOST}
 )
-_MIRRORED = {
-    Comparison.LESS: Comparison.GREATER,
-    Comparison.AT_MOST: Comparison.AT_LEAST,
-    Comparison.GREATER: Comparison.LESS,
-    Comparison.AT_LEAST: Comparison.AT_MOST,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,7 +212,7 @@ def _ranges_of(part: Expression, in_list_max: int) -> tuple[PushedRange, ...] | 
         case Compare(operator, Column() as column, Literal() as literal):
             return _comparison_ranges(operator, column, literal)
         case Compare(operator, Literal() as literal, Column() as column):
-            return _comparison_ranges(_MIRRORED.get(operator, operator), column, literal)
+            return _comparison_ranges(MIRRORED.get(operator, operator), column, literal)
         case In(Column() as column, members):
             equalities = [
                 _comparison_ranges(Comparison.EQUAL, column, member) if isinstance(member, Literal) else None

@@ -206,9 +206,7 @@ class KeySummary:
         ranges = self.ranges
         if terms_max is not None and len(ranges) > terms_max:
             ranges = ranges.within_count(terms_max)
-        pairs = list(
-            zip(_literals(ranges.lowers, self.type), _literals(ranges.uppers, self.type), strict=True)
-        )
+        pairs = list(zip(literals(ranges.lowers, self.type), literals(ranges.uppers, self.type), strict=True))
         members = [lower for lower, upper in pairs if lower == upper]
         if self.has_nan:
             members.append(Literal(math.nan, self.type))
@@ -328,7 +326,8 @@ def _merged_filter(first: KeySummary, other: KeySummary, bytes_max: int) -> byte
     return None if second is None else filters.unite_filters(first.filter, second, bytes_max)
 
 
-def _literals(lanes: pa.Array, type_: Type) -> Iterable[Literal]:
+def literals(lanes: pa.Array, type_: Type) -> Iterable[Literal]:
+    """Return lanes, none of them null, as constants."""
     values: list[Value] = lanes.to_pylist()
     if type_.kind is Kind.BOOLEAN:
         values = [bool(value) for value in values]

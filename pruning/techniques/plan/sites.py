@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from pruning.expressions.plans import (
+    Equality,
     Filter,
+    Inequality,
     Join,
     JoinKind,
     Limit,
@@ -18,7 +20,8 @@ from pruning.expressions.plans import (
     inputs,
     is_filtered_scan,
 )
-from pruning.expressions.trees import Expression
+from pruning.expressions.trees import MIRRORED, Comparison, Expression
+from pruning.techniques.plan.reachability import KeyPath, key_paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,15 @@ class TopKSite:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyRange:
+    """A key of a join's probe side, and the inequalities by which a build row bounds it, where there are."""
+
+    key: Expression
+    lower: Inequality | None
+    upper: Inequality | None
+
+
+@dataclass(frozen=True, slots=True)
 class JoinSite:
     """A join whose probe side may leave out rows that have no partner on the build side."""
 
@@ -62,9 +74,7 @@ class JoinSite:
     @property
     def build_keys(self) -> tuple[Expression, ...]:
         """The keys that partners agree on, over the build side's attributes."""
-        return tuple(
-            equality.left if self.build_is_left else equality.right for equality in self.join.equalities
-        )
+        return tuple(map(self.build_side, self.join.equalities))
 
     @property
     def probe_keys(self) -> tuple[Expression, ...]:
@@ -72,6 +82,29 @@ class JoinSite:
         return tuple(
             equality.right if self.build_is_left else equality.left for equality in self.join.equalities
         )
+
+    @property
+    def key_ranges(self) -> tuple[KeyRange, ...]:
+        """The keys of the probe side that the join's inequalities bound, each once."""
+        lowers: dict[Expression, Inequality] = {}
+        uppers: dict[Expression, Inequality] = {}
+        for inequality in self.join.inequalities:
+            key, comparison = inequality.left, inequality.comparison
+            if self.build_is_left:
+                key, comparison = inequality.right, MIRRORED[comparison]
+            ends = lowers if comparison in (Comparison.GREATER, Comparison.AT_LEAST) else uppers
+            ends.setdefault(key, inequality)
+        return tuple(
+            KeyRange(key, lowers.get(key), uppers.get(key)) for key in dict.fromkeys((*lowers, *uppers))
+        )
+
+    def probe_paths(self) -> Iterator[KeyPath]:
+        """Yield the paths from the probe side's keys, and from those of `key_ranges`, to scans."""
+        return key_paths(self.probe, (*self.probe_keys, *(ranged.key for ranged in self.key_ranges)))
+
+    def build_side(self, conjunct: Equality | Inequality) -> Expression:
+        """Return the operand of a conjunct that is over the build side's attributes."""
+        return conjunct.left if self.build_is_left else conjunct.right
 
     @property
     def null_safe(self) -> tuple[bool, ...]:
@@ -133,7 +166,7 @@ def join_sites(plan: Plan) -> Iterator[JoinSite]:
     """Yield each side of the joins of a plan that may leave out rows, from the bottom up."""
     for below in inputs(plan):
         yield from join_sites(below)
-    if isinstance(plan, Join) and plan.equalities:
+    if isinstance(plan, Join) and (plan.equalities or plan.inequalities):
         for side in _PRUNABLE[plan.kind]:
             yield JoinSite(plan, build_is_left=side == "right")
 

@@ -45,7 +45,7 @@ def lake(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let small row groups count as large ones, and a scan of one small file as worth narrowing."""
     monkeypatch.setattr(paging, "PAGE_ROWS", 10)
-    monkeypatch.setattr("pruning.spark.drive.join_costs.SMALL_FILE_BYTES", 0)
+    monkeypatch.setattr("pruning.spark.drive.join.run_costs.SMALL_FILE_BYTES", 0)
     monkeypatch.setattr("pruning.techniques.join.costs.SHARE_MAX", 100)
 
 

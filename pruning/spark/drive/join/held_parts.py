@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from pruning.expressions.plans import Scan
 from pruning.spark.drive.analyzed_plans import AnalyzedPlan, optimized_plan
-from pruning.spark.drive.join_costs import BUILD_ROWS_MAX, probe_reads, reads_of
+from pruning.spark.drive.join.run_costs import BUILD_ROWS_MAX, reads_of, stakes_of
 from pruning.spark.drive.materials import Rows, run_plan, with_limit
 from pruning.spark.drive.pushdown import with_safe_pushdown
 from pruning.spark.drive.queries import Query, complete_scan_sets
@@ -67,8 +67,9 @@ def read_held_parts(spark: SparkSession, analyzed: AnalyzedPlan, queries: Sequen
     held = HeldParts()
     asked: set[int] = set()
     for query in queries:
-        for site in join_sites(query.tree):
-            for part in _parts_of_build(analyzed, query, site, queries):
+        sites = list(join_sites(query.tree))
+        for site in sites:
+            for part in _parts_of_build(analyzed, query, site, sites, queries):
                 if id(part.java) not in asked:
                     asked.add(id(part.java))
                     _hold(spark, part, held)
@@ -93,7 +94,11 @@ class _Part:
 
 
 def _parts_of_build(
-    analyzed: AnalyzedPlan, query: Query, site: JoinSite, queries: Sequence[Query]
+    analyzed: AnalyzedPlan,
+    query: Query,
+    site: JoinSite,
+    sites: Sequence[JoinSite],
+    queries: Sequence[Query],
 ) -> Iterator[_Part]:
     """Yield the parts that have to be held before a build side can be run first, if that is to pay."""
     sources = [
@@ -101,10 +106,10 @@ def _parts_of_build(
     ]
     if not sources and is_repeatable(query, site.build):
         return
-    spared = probe_reads(query, site)
-    open_bytes = open_cost(query.spark)
-    if spared is None:
+    stakes = stakes_of(query, site, sites)
+    if not stakes:
         return
+    spared, open_bytes = sum((stake.reads for stake in stakes), Reads()), open_cost(query.spark)
     sizes = [_reads_of_source(query.trees.leaves[source].node) for source in sources]
     if is_repeatable(query, site.build, fixed=sources):
         parts = [_part_of_source(analyzed, query, source, queries) for source in sources]

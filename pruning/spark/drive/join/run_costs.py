@@ -1,12 +1,12 @@
 """Whether to run a build side before the query, by what it costs and by what it may spare ([P] 6)."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow.compute as pc
 
-from pruning.expressions.plans import Scan
+from pruning.expressions.plans import Plan, Scan, nodes
 from pruning.expressions.trees import And, IsNull, Not
 from pruning.spark.drive import paging
 from pruning.spark.drive.queries import Query, complete_scan_sets
@@ -15,7 +15,7 @@ from pruning.spark.drive.scans import TableScan
 from pruning.spark.lake.row_groups import open_cost
 from pruning.techniques.join.costs import Reads, pays, share_without_keys
 from pruning.techniques.join.summaries import JoinSummary
-from pruning.techniques.plan.reachability import KeyPath, key_paths
+from pruning.techniques.plan.reachability import KeyPath
 from pruning.techniques.plan.sites import JoinSite, is_restrictive
 
 # Of row groups in which only pages may be skipped, one in so many bytes counts, as nothing is known of pages.
@@ -26,51 +26,56 @@ SMALL_FILE_BYTES = 65_536
 BUILD_ROWS_MAX = 200_000
 
 
-def worthwhile_paths(query: Query, site: JoinSite) -> list[KeyPath]:
-    """Return the paths from the probe side's keys to scans that read more than one small file."""
-    paths = query.narrowable_paths(key_paths(site.probe, site.probe_keys))
-    return [path for path in paths if _is_worth_pruning(query.scans[path.scan])]
+@dataclass(frozen=True, slots=True)
+class Stake:
+    """The blocks of a scan that a build side's rows could exclude, and the reads that this would spare."""
+
+    blocks: int
+    reads: Reads
 
 
-def _is_worth_pruning(scan: TableScan) -> bool:
+def is_worth_pruning(scan: TableScan) -> bool:
     """Tell whether a scan reads more than one small file."""
     files = scan.file_count
     return files > 1 or (files == 1 and scan.listed_bytes() > SMALL_FILE_BYTES)
 
 
-def is_run_worthwhile(
-    query: Query, site: JoinSite, paths: Sequence[KeyPath], block_summary: JoinSummary | None
-) -> bool:
-    """Tell whether running the build side first is likely to save more than it costs.
+def reads_first(query: Query, site: JoinSite, stakes: Sequence[Stake], reduced: Container[Scan]) -> bool:
+    """Tell whether to run the build side first is likely to save more than it costs.
 
     Args:
         query: The query.
         site: The join.
-        paths: The paths to the scans of the probe side that would be narrowed.
-        block_summary: The summary of the build side's keys by block metadata; None where there is none.
+        stakes: What the build side's rows could exclude, of which there is something.
+        reduced: The scans of which the rows of other sides exclude some.
     """
     if site.build in query.materials:
         return True
-    scan_sets = complete_scan_sets(query.live_scans(site.build))
-    if scan_sets is None:
+    if complete_scan_sets(query.live_scans(site.build)) is None:
         return False
-    rows = sum(scan_set.rows_kept for scan_set in scan_sets)
+    rows, reads_any = rows_of_build(query, site.build), any(query.live_scans(site.build))
     # If the build side has no row, running it tells no more than the metadata does.
-    if rows > BUILD_ROWS_MAX or (scan_sets and not rows):
+    if reads_any and not rows:
         return False
-    stakes = [stake_of(query.scans[path.scan], path, block_summary) for path in paths]
     share = 1.0
-    if not is_restrictive(site.build, lambda scan: _is_selective(query, scan)):
+    if not is_restrictive(site.build, lambda scan: scan in reduced or _is_selective(query, scan)):
+        if rows > BUILD_ROWS_MAX:
+            return False
         share = share_without_keys(rows, sum(stake.blocks for stake in stakes))
-    first = sum(map(reads_of, scan_sets), Reads())
-    return pays(first, sum((stake.reads for stake in stakes), Reads()), share, open_cost(query.spark))
+    spared = sum((stake.reads for stake in stakes), Reads())
+    return pays(reads_of_build(query, site), spared, share, open_cost(query.spark))
 
 
-def probe_reads(query: Query, site: JoinSite) -> Reads | None:
-    """Return the reads of the probe side that a build side may spare; None where it may spare none."""
-    paths = worthwhile_paths(query, site)
-    stakes = [stake_of(query.scans[path.scan], path, None) for path in paths]
-    return sum((stake.reads for stake in stakes), Reads()) if paths else None
+def rows_of_build(query: Query, plan: Plan) -> int:
+    """Return the number of rows that the scans of a build side read, whose footers could all be read."""
+    scan_sets = complete_scan_sets(query.live_scans(plan)) or []
+    return sum(scan_set.rows_kept for scan_set in scan_sets)
+
+
+def reads_of_build(query: Query, site: JoinSite) -> Reads:
+    """Return the reads of the scans of a build side, whose footers could all be read."""
+    scan_sets = complete_scan_sets(query.live_scans(site.build)) or []
+    return sum(map(reads_of, scan_sets), Reads())
 
 
 def reads_of(scan_set: ScanSet) -> Reads:
@@ -90,15 +95,35 @@ def _is_selective(query: Query, scan: Scan) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Stake:
-    """The blocks of a scan that a build side's rows could exclude, and the reads that this would spare."""
+def stakes_of(
+    query: Query,
+    site: JoinSite,
+    sites: Sequence[JoinSite],
+    summary: JoinSummary | None = None,
+    seen: frozenset[JoinSite] = frozenset(),
+) -> list[Stake]:
+    """Return what a build side's rows could exclude: of the probe side, and of what that side may exclude.
 
-    blocks: int
-    reads: Reads
+    Args:
+        query: The query.
+        site: The join.
+        sites: All joins of the query, by which fewer rows of the probe side may exclude more.
+        summary: The summary of the build side by block metadata, if there is one.
+        seen: Sites that are counted already.
+    """
+    stakes, counted = [], seen | {site}
+    for path in query.narrowable_paths(site.probe_paths()):
+        scan = query.scans[path.scan]
+        if is_worth_pruning(scan) and scan.read_scan_set().is_complete:
+            stakes.append(_stake_of(scan, path, summary))
+        for other in sites:
+            if other not in counted and other.join is not site.join and path.scan in set(nodes(other.build)):
+                counted |= {other}
+                stakes += stakes_of(query, other, sites, seen=counted)
+    return [stake for stake in stakes if stake.blocks]
 
 
-def stake_of(scan: TableScan, path: KeyPath, block_summary: JoinSummary | None) -> Stake:
+def _stake_of(scan: TableScan, path: KeyPath, block_summary: JoinSummary | None) -> Stake:
     """Return what the build side's rows could exclude of a scan, if it has any row.
 
     Of blocks that it cannot exclude, but in which it could exclude pages, a part of the bytes counts.
@@ -108,7 +133,9 @@ def stake_of(scan: TableScan, path: KeyPath, block_summary: JoinSummary | None) 
     for place, key in enumerate(path.keys):
         if key is None:
             continue
-        bounds, summary = scan.bounds(key), None if block_summary is None else block_summary.keys[place]
+        bounds, summary = scan.bounds(key), None
+        if block_summary is not None and place < len(block_summary.keys):
+            summary = block_summary.keys[place]
         scan_set = scan.read_scan_set()
         if scan_set.is_indexed(key):
             return Stake(int(scan_set.keep.sum()), reads_of(scan_set))
