@@ -108,7 +108,7 @@ class AnalyzedPlan:
         return self._resolved(self._rebuild(self._root, leaves, hints, {}))
 
     def with_parts(self, parts: Sequence[tuple[Java, Java]]) -> "AnalyzedPlan":
-        """Return the plan with some of the `other_leaves` or the `join_sides` replaced.
+        """Return the plan with some `other_leaves`, `join_sides` or `condition_subqueries` replaced.
 
         Args:
             parts: Pairs of a part, as the plan gave it, and of what replaces it.
@@ -133,6 +133,15 @@ class AnalyzedPlan:
             pending += [*node.children, *(plan for _, plan in node.subqueries)]
             if not node.children and node.number is None:
                 yield node.java
+
+    def condition_subqueries(self) -> Iterator[Java]:
+        """Yield the subquery expressions in the filters of the plan, and of its subqueries."""
+        pending = [self._root]
+        while pending:
+            node = pending.pop()
+            pending += [*node.children, *(plan for _, plan in node.subqueries)]
+            if simple_name(node.java) == "Filter":
+                yield from (expression for expression, _ in node.subqueries)
 
     def has_common_parts(self) -> bool:
         """Tell whether a part of the plan is defined once and read at several places."""
@@ -221,9 +230,9 @@ class AnalyzedPlan:
             java = java.withNewChildren(sequence(self.spark, children))
         plans = [self._rebuild(plan, leaves, hints, parts) for _, plan in node.subqueries]
         changes = [
-            (expression, expression.withNewPlan(plan))
+            (expression, parts.get(id(expression)) or expression.withNewPlan(plan))
             for (expression, old), plan in zip(node.subqueries, plans, strict=True)
-            if plan is not old.java
+            if plan is not old.java or id(expression) in parts
         ]
         return java.transformExpressions(mapping(self.spark, changes)) if changes else java
 

@@ -27,6 +27,7 @@ from pruning.spark.drive.open_scans import open_scan
 from pruning.spark.drive.pushdown import doubted_columns, with_shield
 from pruning.spark.drive.queries import Query
 from pruning.spark.drive.report import Report, ScanReport
+from pruning.spark.drive.scalar_subqueries import read_scalars
 from pruning.spark.drive.scan_reports import scan_report
 from pruning.spark.drive.scans import TableScan
 from pruning.spark.drive.top_k import prune_by_top_k
@@ -127,26 +128,29 @@ def _prune_with_report(df: DataFrame, *, runtime: bool) -> tuple[DataFrame, Repo
 
 def _narrow_frame(df: DataFrame, *, runtime: bool) -> tuple[DataFrame, Report]:
     """Prune the optimized plan, and let the leaves of the analyzed plan read what is left."""
-    spark = df.sparkSession
-    opened = _OpenedPlan.of(spark, AnalyzedPlan.of(df))
+    opened = _OpenedPlan.of(df.sparkSession, AnalyzedPlan.of(df))
     runtime = runtime and not opened.reads_clock
-    for query in opened.queries:
-        for scan in query.scans.values():
-            scan.apply_filter()
-    held = HeldParts()
-    if runtime:
-        held = read_held_parts(spark, opened.analyzed, opened.queries)
+    with_rows, held = _with_held_parts(opened) if runtime else (opened, HeldParts())
     if held.parts:
-        with_rows = _OpenedPlan.of(spark, opened.analyzed.with_parts(held.parts))
+        filters_more = _blocks_kept(with_rows.queries) < _blocks_kept(opened.queries)
         for query in with_rows.queries:
-            for scan in query.scans.values():
-                scan.apply_filter()
             _narrow_query(query, runtime=True)
-        if any(map(_has_join_removal, with_rows.queries)):
+        if filters_more or any(map(_has_join_removal, with_rows.queries)):
             return _finish(df, with_rows, held)
     for query in opened.queries:
         _narrow_query(query, runtime=runtime)
     return _finish(df, opened, held.in_vain())
+
+
+def _with_held_parts(opened: "_OpenedPlan") -> "tuple[_OpenedPlan, HeldParts]":
+    """Read parts of the query that may prune others; return the plan that holds them, and what was read."""
+    held = HeldParts()
+    for read in (read_scalars, read_held_parts):
+        more = read(opened.analyzed, opened.queries)
+        held.add(more)
+        if more.parts:
+            opened = _OpenedPlan.of(opened.analyzed.spark, opened.analyzed.with_parts(more.parts))
+    return opened, held
 
 
 def _finish(df: DataFrame, opened: "_OpenedPlan", held: HeldParts) -> tuple[DataFrame, Report]:
@@ -175,9 +179,12 @@ class _OpenedPlan:
 
     @classmethod
     def of(cls, spark: SparkSession, analyzed: AnalyzedPlan) -> "_OpenedPlan":
-        """Open the scans of an analyzed plan."""
+        """Open the scans of an analyzed plan, and apply their filters."""
         timeless = without_clock(spark, analyzed.with_numbers({}))
         queries, occurrences = _open_scans(spark, optimized_plan(spark, timeless.plan))
+        for query in queries:
+            for scan in query.scans.values():
+                scan.apply_filter()
         return cls(analyzed, queries, occurrences, timeless.clock_is_read)
 
 
@@ -291,6 +298,12 @@ def _note_eliminated(spark: SparkSession, numbered: Java, queries: Sequence[Quer
                 scan.keep_files(
                     "elimination", [], because="another scan is empty, and so is what both are needed for"
                 )
+
+
+def _blocks_kept(queries: Sequence[Query]) -> int:
+    """Return the number of blocks that all scans are still to read."""
+    scan_sets = (scan.scan_set for query in queries for scan in query.scans.values())
+    return sum(int(scan_set.keep.sum()) for scan_set in scan_sets if scan_set is not None)
 
 
 def _has_join_removal(query: Query) -> bool:

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from pruning.expressions.plans import Scan
 from pruning.spark.drive.analyzed_plans import AnalyzedPlan, optimized_plan
-from pruning.spark.drive.join.run_costs import BUILD_ROWS_MAX, reads_of, stakes_of
+from pruning.spark.drive.join.run_costs import BUILD_ROWS_MAX, reads_of, reads_of_source, stakes_of
 from pruning.spark.drive.materials import Rows, run_plan, with_limit
 from pruning.spark.drive.pushdown import with_safe_pushdown
 from pruning.spark.drive.queries import Query, complete_scan_sets
@@ -42,7 +42,7 @@ class HeldParts:
     """The parts of a query that were read.
 
     Attributes:
-        parts: Pairs of a part of the analyzed plan and of a leaf that holds its rows.
+        parts: Pairs of a part of the analyzed plan and of a leaf with its rows, or of a constant.
         jobs: The jobs that read them, in order.
         notes: Notes for the report.
     """
@@ -51,16 +51,21 @@ class HeldParts:
     jobs: list[Job] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    def add(self, other: "HeldParts") -> None:
+        """Add parts that were read after these."""
+        self.parts += other.parts
+        self.jobs += other.jobs
+        self.notes += other.notes
+
     def in_vain(self) -> "HeldParts":
         """Return what is reported where the rows have excluded no block, and so are not held."""
         return HeldParts(jobs=self.jobs, notes=[] if self.parts else self.notes)
 
 
-def read_held_parts(spark: SparkSession, analyzed: AnalyzedPlan, queries: Sequence[Query]) -> HeldParts:
+def read_held_parts(analyzed: AnalyzedPlan, queries: Sequence[Query]) -> HeldParts:
     """Read the parts that keep build sides of joins from being run first, where that is likely to pay.
 
     Args:
-        spark: The session.
         analyzed: The analyzed plan.
         queries: The query and its subqueries, from the optimized plan, with the filters of scans applied.
     """
@@ -72,7 +77,7 @@ def read_held_parts(spark: SparkSession, analyzed: AnalyzedPlan, queries: Sequen
             for part in _parts_of_build(analyzed, query, site, sites, queries):
                 if id(part.java) not in asked:
                     asked.add(id(part.java))
-                    _hold(spark, part, held)
+                    _hold(analyzed.spark, part, held)
     return held
 
 
@@ -110,7 +115,8 @@ def _parts_of_build(
     if not stakes:
         return
     spared, open_bytes = sum((stake.reads for stake in stakes), Reads()), open_cost(query.spark)
-    sizes = [_reads_of_source(query.trees.leaves[source].node) for source in sources]
+    # Of a source whose size is not known, only the first rows are read.
+    sizes = [reads_of_source(query.trees.leaves[source].node) or Reads(1) for source in sources]
     if is_repeatable(query, site.build, fixed=sources):
         parts = [_part_of_source(analyzed, query, source, queries) for source in sources]
     else:
@@ -121,16 +127,6 @@ def _parts_of_build(
         parts = [_side_of_build(analyzed, query, site)]
     if None not in parts and pays(sum(sizes, Reads()), spared, 1.0, open_bytes):
         yield from (part for part in parts if part is not None)
-
-
-def _reads_of_source(leaf: Java) -> Reads:
-    """Return the reads of a leaf; none where its size is not known before it is read.
-
-    Of such a leaf only the first rows are read.
-    """
-    size = int(str(leaf.stats().sizeInBytes()))
-    unknown = int(leaf.conf().defaultSizeInBytes())
-    return Reads(1, size) if size < unknown else Reads(1)
 
 
 def _part_of_source(

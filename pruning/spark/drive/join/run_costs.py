@@ -12,6 +12,7 @@ from pruning.spark.drive import paging
 from pruning.spark.drive.queries import Query, complete_scan_sets
 from pruning.spark.drive.scan_sets import ScanSet
 from pruning.spark.drive.scans import TableScan
+from pruning.spark.jvm.gateway import Java
 from pruning.spark.lake.row_groups import open_cost
 from pruning.techniques.join.costs import Reads, pays, share_without_keys
 from pruning.techniques.join.summaries import JoinSummary
@@ -64,6 +65,12 @@ def reads_first(query: Query, site: JoinSite, stakes: Sequence[Stake], reduced: 
         share = share_without_keys(rows, sum(stake.blocks for stake in stakes))
     spared = sum((stake.reads for stake in stakes), Reads())
     return pays(reads_of_build(query, site), spared, share, open_cost(query.spark))
+
+
+def reads_of_source(leaf: Java) -> Reads | None:
+    """Return the reads of a leaf that reads no files of Parquet; None where Spark does not know its size."""
+    size, unknown = int(str(leaf.stats().sizeInBytes())), int(leaf.conf().defaultSizeInBytes())
+    return Reads(1, size) if size < unknown else None
 
 
 def rows_of_build(query: Query, plan: Plan) -> int:
