@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pruning
+from pruning.spark.drive.queries import SharedRows
 
 FILES = 40
 
@@ -103,3 +104,24 @@ def test_what_prunes_a_dimension_prunes_the_facts(spark, snowflake, sql, files, 
 def test_an_outer_join_that_keeps_dimensions_prunes_by_none_of_their_parts(spark, snowflake):
     sql = "SELECT f.* FROM snow_facts f JOIN snow_shops s USING (shop) LEFT JOIN snow_cities c USING (city)"
     assert files_of_facts(pruned_alike(spark, sql)) == FILES
+
+
+OF_CITY = "SELECT f.t, s.city FROM snow_facts f JOIN snow_shops s ON f.shop = s.shop WHERE s.city = {}"
+
+
+def test_a_part_that_is_written_twice_is_run_once(spark, snowflake):
+    report = pruned_alike(spark, f"{OF_CITY.format(2)} UNION ALL {OF_CITY.format(2)}")
+    assert len(report.jobs) == 1
+    report = pruned_alike(spark, f"{OF_CITY.format(2)} UNION ALL {OF_CITY.format(3)}")
+    assert len(report.jobs) == 2
+
+
+def test_rows_that_are_taken_for_those_of_another_part_lose_rows(spark, snowflake, monkeypatch):
+    """A mutant: any part that was run gives its rows to all others."""
+
+    def any_rows(shared: SharedRows, plan: Any, conditions: Any) -> Any:
+        return next((rows for entries in shared._by_hash.values() for *_, rows in entries), None)
+
+    monkeypatch.setattr(SharedRows, "like", any_rows)
+    df = spark.sql(f"{OF_CITY.format(2)} UNION ALL {OF_CITY.format(3)}")
+    assert len(pruning.prune(df).collect()) < len(df.collect())

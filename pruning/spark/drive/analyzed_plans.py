@@ -258,6 +258,13 @@ def leaf_number(leaf: Java) -> int | None:
     return int(number.get()) if number.isDefined() else None
 
 
+def without_numbers(spark: SparkSession, plan: Java) -> Java:
+    """Return a part of an optimized plan whose leaves of Parquet files have no numbers, to be compared."""
+    leaves = [leaf for leaf in elements(plan.collectLeaves()) if is_parquet_leaf(leaf)]
+    pairs = [(leaf, _with_number(spark, leaf, leaf, "")) for leaf in leaves]
+    return plan.transformUp(mapping(spark, pairs)) if pairs else plan
+
+
 def optimized_plan(spark: SparkSession, plan: Java) -> Java:
     """Return the optimized plan of an analyzed plan."""
     modes = "org.apache.spark.sql.execution.CommandExecutionMode"
@@ -271,7 +278,7 @@ def optimized_plan(spark: SparkSession, plan: Java) -> Java:
         return dataframe(spark, plan)._jdf.queryExecution().optimizedPlan()
 
 
-def _with_number(spark: SparkSession, subtree: Java, leaf: Java, number: int) -> Java:
+def _with_number(spark: SparkSession, subtree: Java, leaf: Java, number: int | str) -> Java:
     """Return a leaf, or a subtree over a leaf, with a number in the leaf's options."""
     inner = leaf if subtree is leaf else next(elements(subtree.collectLeaves()))
     if not is_parquet_leaf(inner):

@@ -25,7 +25,7 @@ from pruning.spark.drive.limits import prune_by_limit
 from pruning.spark.drive.narrowed_leaves import narrowed_leaf
 from pruning.spark.drive.open_scans import open_scan
 from pruning.spark.drive.pushdown import doubted_columns, with_shield
-from pruning.spark.drive.queries import Query
+from pruning.spark.drive.queries import Query, SharedRows
 from pruning.spark.drive.report import Report, ScanReport
 from pruning.spark.drive.scalar_subqueries import read_scalars
 from pruning.spark.drive.scan_reports import scan_report
@@ -205,6 +205,7 @@ def _open_scans(spark: SparkSession, plan: Java) -> tuple[list[Query], list[_Lea
     plans = trees.all(plan)
     keys = {scan: names for tree in plans for scan, names in key_columns(tree).items()}
     leaf_tables = LeafTables.of(spark, trees.leaves, keys)
+    shared = SharedRows()
     queries: list[Query] = []
     occurrences: list[_LeafScan] = []
     for tree in plans:
@@ -215,7 +216,7 @@ def _open_scans(spark: SparkSession, plan: Java) -> tuple[list[Query], list[_Lea
         }
         occurrences += [_LeafScan(trees.leaves[node], scan) for node, scan in opened.items()]
         tables = {node: scan for node, scan in opened.items() if isinstance(scan, TableScan)}
-        queries.append(Query(spark=spark, tree=tree, trees=trees, scans=tables))
+        queries.append(Query(spark=spark, tree=tree, trees=trees, scans=tables, shared=shared))
     return queries, occurrences
 
 

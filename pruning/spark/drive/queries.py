@@ -18,6 +18,33 @@ from pruning.spark.lake.tables import Unprunable
 from pruning.techniques.plan.reachability import KeyPath
 
 
+@dataclass(slots=True)
+class SharedRows:
+    """The rows of parts of a query and its subqueries that were run, for other parts that are the same.
+
+    Equal subqueries, and a common table that is named twice, give parts that differ only in the ids of their
+    attributes.
+    """
+
+    _by_hash: dict[int, list[tuple[Java, tuple[str, ...], Rows]]] = field(default_factory=dict)
+
+    def like(self, plan: Java, conditions: tuple[str, ...]) -> Rows | None:
+        """Return the rows of a part that is the same, under the same conditions; None if there is none.
+
+        Args:
+            plan: The part, as `without_numbers` gives it.
+            conditions: What rows of its scans were left out by, in their order.
+        """
+        for other, others, rows in self._by_hash.get(plan.semanticHash(), ()):
+            if others == conditions and plan.sameResult(other):
+                return rows
+        return None
+
+    def add(self, plan: Java, conditions: tuple[str, ...], rows: Rows) -> None:
+        """Keep the rows of a part."""
+        self._by_hash.setdefault(plan.semanticHash(), []).append((plan, conditions, rows))
+
+
 @dataclass(slots=True, kw_only=True, eq=False)
 class Query:
     """A plan that is being pruned, of a query or of a subquery in it.
@@ -29,6 +56,7 @@ class Query:
         materials: The rows of parts of the plan that were run, which later decisions use. The query itself
             runs these parts again.
         row_counts: The number of rows of each of the materials.
+        shared: The rows of parts of this query and of others that were run.
         jobs: The jobs that were run, in order.
         notes: Notes on the query for the report.
     """
@@ -39,6 +67,7 @@ class Query:
     scans: Mapping[Scan, TableScan]
     materials: dict[Plan, Java] = field(default_factory=dict)
     row_counts: dict[Plan, int] = field(default_factory=dict)
+    shared: SharedRows = field(default_factory=SharedRows)
     jobs: list[Job] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -109,7 +138,8 @@ class Query:
 
     def narrowable_paths(self, paths: Iterable[KeyPath]) -> list[KeyPath]:
         """Return the paths that lead to a scan of a Parquet table outside of all materials."""
-        return [way for way in paths if way.scan in self.scans and self.is_live(way.scan)]
+        live = set(self.live_nodes(self.tree))
+        return [way for way in paths if way.scan in self.scans and way.scan in live]
 
     def live_nodes(self, plan: Plan) -> list[Plan]:
         """Return the nodes of a part of the plan that are outside of all materials."""

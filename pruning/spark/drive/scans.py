@@ -99,6 +99,7 @@ class TableScan:
     scan_set: ScanSet | None = None
     _bounds: dict[Expression, KeyBounds] = field(default_factory=dict)
     _page_reader: PageReader | None = None
+    _listed_bytes: int | None = None
 
     @property
     def is_filtered(self) -> bool:
@@ -121,7 +122,9 @@ class TableScan:
 
     def listed_bytes(self) -> int:
         """Return the bytes of all of the table's files, as Spark has listed them."""
-        return listed_bytes(self.table)
+        if self._listed_bytes is None:
+            self._listed_bytes = listed_bytes(self.table)
+        return self._listed_bytes
 
     def read_scan_set(self) -> ScanSet:
         """Return the blocks that are still to be read; the first call reads footers, and classifies them."""

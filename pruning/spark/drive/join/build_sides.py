@@ -7,13 +7,16 @@ import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from pruning.expressions.plans import Equality, Inequality, Plan
+from pruning.expressions.plans import Equality, Inequality, Plan, scans
+from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import type_of
+from pruning.spark.drive.analyzed_plans import without_numbers
 from pruning.spark.drive.join.run_costs import BUILD_ROWS_MAX, rows_of_build
-from pruning.spark.drive.materials import expression_values, with_limit
+from pruning.spark.drive.materials import Rows, expression_values, with_limit
 from pruning.spark.drive.queries import Query
 from pruning.spark.drive.scans import TableScan
 from pruning.spark.jvm.gateway import first_line
+from pruning.spark.jvm.local_rows import local_relation
 from pruning.techniques.join.key_ranges import RangeSummary, summarise_ranges
 from pruning.techniques.join.summaries import JoinSummary, summarise_keys
 from pruning.techniques.join.summary_keys import summarise_blocks
@@ -77,15 +80,27 @@ def summary_of_rows(query: Query, site: JoinSite) -> BuildSummary | None:
 
 def _materialise(query: Query, plan: Plan) -> bool:
     """Run a part of the query and keep its rows; return False if they are too many to be kept."""
+    alike = without_numbers(query.spark, query.trees.javas[plan])
+    tables = [query.scans[scan] for scan in scans(plan) if scan in query.scans]
+    conditions = tuple(" AND ".join(map(to_sql, table.needed_conditions)) for table in tables)
+    rows = query.shared.like(alike, conditions)
+    if rows is None:
+        rows = _run(query, plan)
+        query.shared.add(alike, conditions, rows)
+    if rows.row_count > BUILD_ROWS_MAX:
+        return False
+    leaf = local_relation(query.spark, query.trees.javas[plan].output(), rows.leaf.data())
+    query.materialise(plan, leaf, row_count=rows.row_count)
+    return True
+
+
+def _run(query: Query, plan: Plan) -> Rows:
+    """Run a part of the query, up to the first row that is too many."""
     reads = {scan: scan.files() for scan in query.live_scans(plan) if scan is not None}
     java = query.java(plan, with_conditions=True)
     if rows_of_build(query, plan) > BUILD_ROWS_MAX:
         java = with_limit(query.spark, java, BUILD_ROWS_MAX + 1)
-    rows = query.run("build side of a join", java, reads)
-    if rows.row_count > BUILD_ROWS_MAX:
-        return False
-    query.materialise(plan, rows.leaf, row_count=rows.row_count)
-    return True
+    return query.run("build side of a join", java, reads)
 
 
 def summary_of_blocks(query: Query, site: JoinSite) -> BuildSummary | None:

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from pruning.expressions.plans import Scan
 from pruning.spark.drive.analyzed_plans import AnalyzedPlan, optimized_plan
-from pruning.spark.drive.join.run_costs import BUILD_ROWS_MAX, reads_of, reads_of_source, stakes_of
+from pruning.spark.drive.join.run_costs import BUILD_ROWS_MAX, JoinGraph, reads_of, reads_of_source
 from pruning.spark.drive.materials import Rows, run_plan, with_limit
 from pruning.spark.drive.pushdown import with_safe_pushdown
 from pruning.spark.drive.queries import Query, complete_scan_sets
@@ -26,7 +26,7 @@ from pruning.spark.jvm.gateway import Java, attribute_ids, elements, first_line,
 from pruning.spark.jvm.local_rows import local_relation
 from pruning.spark.lake.row_groups import open_cost
 from pruning.techniques.join.costs import Reads, pays
-from pruning.techniques.plan.sites import JoinSite, join_sites
+from pruning.techniques.plan.sites import JoinSite
 
 # The most bytes that held rows take, as Spark estimates them: it broadcasts no more by itself.
 HELD_BYTES_MAX = 10_485_760
@@ -72,9 +72,9 @@ def read_held_parts(analyzed: AnalyzedPlan, queries: Sequence[Query]) -> HeldPar
     held = HeldParts()
     asked: set[int] = set()
     for query in queries:
-        sites = list(join_sites(query.tree))
-        for site in sites:
-            for part in _parts_of_build(analyzed, query, site, sites, queries):
+        graph = JoinGraph.of(query)
+        for site in graph.sites:
+            for part in _parts_of_build(analyzed, graph, site, queries):
                 if id(part.java) not in asked:
                     asked.add(id(part.java))
                     _hold(analyzed.spark, part, held)
@@ -99,19 +99,16 @@ class _Part:
 
 
 def _parts_of_build(
-    analyzed: AnalyzedPlan,
-    query: Query,
-    site: JoinSite,
-    sites: Sequence[JoinSite],
-    queries: Sequence[Query],
+    analyzed: AnalyzedPlan, graph: JoinGraph, site: JoinSite, queries: Sequence[Query]
 ) -> Iterator[_Part]:
     """Yield the parts that have to be held before a build side can be run first, if that is to pay."""
+    query = graph.query
     sources = [
         node for node in query.live_nodes(site.build) if isinstance(node, Scan) and node not in query.scans
     ]
     if not sources and is_repeatable(query, site.build):
         return
-    stakes = stakes_of(query, site, sites)
+    stakes = graph.stakes(site)
     if not stakes:
         return
     spared, open_bytes = sum((stake.reads for stake in stakes), Reads()), open_cost(query.spark)

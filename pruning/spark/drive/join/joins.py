@@ -4,26 +4,25 @@ Sides of several joins are run one after the other: what the rows of one side ex
 smaller, which then excludes more. So a filter on a part of a snowflake reaches the facts.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
 
-from pruning.expressions.plans import Scan, nodes, scans
+from pruning.expressions.plans import Scan, scans
 from pruning.expressions.sql import to_sql
 from pruning.spark.drive.join.build_sides import BuildSummary, summary_of_blocks, summary_of_rows
 from pruning.spark.drive.join.run_costs import (
+    JoinGraph,
     is_worth_pruning,
     reads_first,
     reads_of_build,
     rows_of_build,
-    stakes_of,
 )
 from pruning.spark.drive.queries import Query, complete_scan_sets
 from pruning.spark.drive.repeating import is_repeatable
 from pruning.techniques.plan.reachability import KeyPath
-from pruning.techniques.plan.sites import JoinSite, join_sites
+from pruning.techniques.plan.sites import JoinSite
 
 # A condition has at most so many values and ranges; a larger summary is cut down to fewer ranges.
 TERMS_MAX = 256
@@ -40,7 +39,7 @@ def prune_by_joins(query: Query, *, runtime: bool) -> None:
     sides that cost little beside what they may spare are run first, if they are sure to give the query the
     same rows again.
     """
-    pruning = _JoinPruning(query, list(join_sites(query.tree)))
+    pruning = _JoinPruning(query, JoinGraph.of(query))
     pruning.decline_all()
     for _ in range(ROUNDS_MAX):
         while runtime and (site := pruning.next_run()) is not None:
@@ -55,7 +54,7 @@ class _JoinPruning:
 
     Attributes:
         query: The query.
-        sites: The sides of its joins that may leave out rows, from the bottom up.
+        graph: The sides of its joins that may leave out rows.
         ran: The sites whose build sides were run, with their states at that time.
         applied: The sites whose build sides were summarised by metadata, likewise.
         summaries: These summaries.
@@ -64,7 +63,7 @@ class _JoinPruning:
     """
 
     query: Query
-    sites: Sequence[JoinSite]
+    graph: JoinGraph
     ran: dict[JoinSite, State] = field(default_factory=dict)
     applied: dict[JoinSite, State] = field(default_factory=dict)
     summaries: dict[JoinSite, tuple[State, BuildSummary | None]] = field(default_factory=dict)
@@ -73,8 +72,8 @@ class _JoinPruning:
 
     def decline_all(self) -> None:
         """Note of each scan that could be narrowed why it might not be."""
-        for site in self.sites:
-            for path in self.query.narrowable_paths(site.probe_paths()):
+        for site in self.graph.sites:
+            for path in self.graph.live_paths(site):
                 self.query.scans[path.scan].decline("join", *self._why_not(path.scan, site))
 
     def next_run(self) -> JoinSite | None:
@@ -82,8 +81,8 @@ class _JoinPruning:
 
         A side that others may still make smaller waits for them; of the rest, the cheapest comes first.
         """
-        runnable = [site for site in self.sites if self._is_runnable(site)]
-        probed = {site: {path.scan for path in self._paths(site)} for site in runnable}
+        runnable = [site for site in self.graph.sites if self._is_runnable(site)]
+        probed = {site: {path.scan for path in self.graph.live_paths(site)} for site in runnable}
 
         def order(site: JoinSite) -> tuple[int, int]:
             read = set(scans(site.build))
@@ -99,8 +98,8 @@ class _JoinPruning:
         if summary is None:
             return
         self._pin(site)
-        for path in self._paths(site):
-            if is_worth_pruning(self.query.scans[path.scan]) or self._is_built_of(path.scan, site):
+        for path in self.graph.live_paths(site):
+            if is_worth_pruning(self.query.scans[path.scan]) or self.graph.is_read_by_others(path.scan, site):
                 self._apply(path, site, summary)
                 self.reduced.add(path.scan)
 
@@ -111,9 +110,11 @@ class _JoinPruning:
             True if a summary was applied.
         """
         acted = False
-        for site in self.sites:
+        for site in self.graph.sites:
             state = self._state(site)
-            paths = [path for path in self._paths(site) if is_worth_pruning(self.query.scans[path.scan])]
+            paths = [
+                path for path in self.graph.live_paths(site) if is_worth_pruning(self.query.scans[path.scan])
+            ]
             if not paths or site in self.ran or self.applied.get(site) == state:
                 continue
             summary = self._block_summary(site)
@@ -142,10 +143,10 @@ class _JoinPruning:
         """Tell whether to run a build side is likely to pay, and sure to be repeated by the query."""
         if site in self.refused or self.ran.get(site) == self._state(site):
             return False
-        if not any(self._paths(site)):
+        if not any(self.graph.live_paths(site)):
             return False
         summary = self._block_summary(site)
-        stakes = stakes_of(self.query, site, self.sites, None if summary is None else summary.keys)
+        stakes = self.graph.stakes(site, None if summary is None else summary.keys)
         if not stakes or not reads_first(self.query, site, stakes, self.reduced):
             return False
         if site.build in self.query.materials or is_repeatable(self.query, site.build):
@@ -155,13 +156,6 @@ class _JoinPruning:
             "a join's build side was not run first: it may give other rows when it is run again"
         )
         return False
-
-    def _paths(self, site: JoinSite) -> list[KeyPath]:
-        return self.query.narrowable_paths(site.probe_paths())
-
-    def _is_built_of(self, scan: Scan, site: JoinSite) -> bool:
-        """Tell whether the build side of another join reads a scan, so that fewer of its rows prune more."""
-        return any(scan in set(nodes(other.build)) for other in self.sites if other.join is not site.join)
 
     def _state(self, site: JoinSite) -> State:
         tables = [self.query.scans[scan] for scan in scans(site.build) if scan in self.query.scans]

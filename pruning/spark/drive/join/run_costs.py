@@ -1,12 +1,12 @@
 """Whether to run a build side before the query, by what it costs and by what it may spare ([P] 6)."""
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow.compute as pc
 
-from pruning.expressions.plans import Plan, Scan, nodes
+from pruning.expressions.plans import Plan, Scan, is_filtered_scan, scans
 from pruning.expressions.trees import And, IsNull, Not
 from pruning.spark.drive import paging
 from pruning.spark.drive.queries import Query, complete_scan_sets
@@ -17,7 +17,7 @@ from pruning.spark.lake.row_groups import open_cost
 from pruning.techniques.join.costs import Reads, pays, share_without_keys
 from pruning.techniques.join.summaries import JoinSummary
 from pruning.techniques.plan.reachability import KeyPath
-from pruning.techniques.plan.sites import JoinSite, is_restrictive
+from pruning.techniques.plan.sites import JoinSite, is_restrictive, join_sites
 
 # Of row groups in which only pages may be skipped, one in so many bytes counts, as nothing is known of pages.
 PAGES_DISCOUNT = 8
@@ -33,6 +33,70 @@ class Stake:
 
     blocks: int
     reads: Reads
+
+
+@dataclass(slots=True)
+class JoinGraph:
+    """The sites of a query's joins, and which scans the rows of one may make smaller.
+
+    Attributes:
+        query: The query.
+        sites: The sides of its joins that may leave out rows, from the bottom up.
+        paths: Of each site, the paths from the keys of its probe side to scans.
+        readers: Of each scan, the sites whose build sides read it.
+    """
+
+    query: Query
+    sites: tuple[JoinSite, ...]
+    paths: dict[JoinSite, list[KeyPath]]
+    readers: dict[Scan, list[JoinSite]]
+    _stakes: dict[tuple[object, ...], Stake] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, query: Query) -> "JoinGraph":
+        """Return the graph of a query's joins."""
+        sites = tuple(join_sites(query.tree))
+        readers: dict[Scan, list[JoinSite]] = {}
+        for site in sites:
+            for scan in scans(site.build):
+                readers.setdefault(scan, []).append(site)
+        return cls(query, sites, {site: list(site.probe_paths()) for site in sites}, readers)
+
+    def live_paths(self, site: JoinSite) -> list[KeyPath]:
+        """Return the paths of a site to scans of Parquet tables outside of all materials."""
+        return self.query.narrowable_paths(self.paths[site])
+
+    def is_read_by_others(self, scan: Scan, site: JoinSite) -> bool:
+        """Tell whether the build side of another join reads a scan, so that fewer of its rows prune more."""
+        return any(other.join is not site.join for other in self.readers.get(scan, ()))
+
+    def stakes(self, site: JoinSite, summary: JoinSummary | None = None) -> list[Stake]:
+        """Return what a build side's rows could exclude: of its probe side, and of what that may exclude.
+
+        Args:
+            site: The join.
+            summary: The summary of the build side by block metadata, if there is one.
+        """
+        stakes, pending, counted = [], [site], {site}
+        while pending:
+            here = pending.pop()
+            for path in self.live_paths(here):
+                scan = self.query.scans[path.scan]
+                if is_worth_pruning(scan) and scan.read_scan_set().is_complete:
+                    stakes.append(self._stake(path, summary if here is site else None))
+                more = [other for other in self.readers.get(path.scan, ()) if other not in counted]
+                more = [other for other in more if other.join is not here.join]
+                counted.update(more)
+                pending += more
+        return [stake for stake in stakes if stake.blocks]
+
+    def _stake(self, path: KeyPath, summary: JoinSummary | None) -> Stake:
+        """Return the stake of a path, which changes only with its scan and the summary."""
+        scan = self.query.scans[path.scan]
+        key = (id(path), id(summary), len(scan.needed_conditions), int(scan.read_scan_set().keep.sum()))
+        if key not in self._stakes:
+            self._stakes[key] = _stake_of(scan, path, summary)
+        return self._stakes[key]
 
 
 def is_worth_pruning(scan: TableScan) -> bool:
@@ -57,6 +121,9 @@ def reads_first(query: Query, site: JoinSite, stakes: Sequence[Stake], reduced: 
     rows, reads_any = rows_of_build(query, site.build), any(query.live_scans(site.build))
     # If the build side has no row, running it tells no more than the metadata does.
     if reads_any and not rows:
+        return False
+    # Joins and groups of many rows take longer than to read them; and the query computes them once more.
+    if rows > BUILD_ROWS_MAX and not is_filtered_scan(site.build):
         return False
     share = 1.0
     if not is_restrictive(site.build, lambda scan: scan in reduced or _is_selective(query, scan)):
@@ -100,34 +167,6 @@ def _is_selective(query: Query, scan: Scan) -> bool:
     return table_scan.is_filtered and not all(
         isinstance(part, Not) and isinstance(part.operand, IsNull) for part in parts
     )
-
-
-def stakes_of(
-    query: Query,
-    site: JoinSite,
-    sites: Sequence[JoinSite],
-    summary: JoinSummary | None = None,
-    seen: frozenset[JoinSite] = frozenset(),
-) -> list[Stake]:
-    """Return what a build side's rows could exclude: of the probe side, and of what that side may exclude.
-
-    Args:
-        query: The query.
-        site: The join.
-        sites: All joins of the query, by which fewer rows of the probe side may exclude more.
-        summary: The summary of the build side by block metadata, if there is one.
-        seen: Sites that are counted already.
-    """
-    stakes, counted = [], seen | {site}
-    for path in query.narrowable_paths(site.probe_paths()):
-        scan = query.scans[path.scan]
-        if is_worth_pruning(scan) and scan.read_scan_set().is_complete:
-            stakes.append(_stake_of(scan, path, summary))
-        for other in sites:
-            if other not in counted and other.join is not site.join and path.scan in set(nodes(other.build)):
-                counted |= {other}
-                stakes += stakes_of(query, other, sites, seen=counted)
-    return [stake for stake in stakes if stake.blocks]
 
 
 def _stake_of(scan: TableScan, path: KeyPath, block_summary: JoinSummary | None) -> Stake:
