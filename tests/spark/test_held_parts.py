@@ -90,7 +90,7 @@ def test_rows_of_a_cached_part_prune_by_its_cache(spark, facts, csv, tmp_path):
     finally:
         cached.unpersist()
     assert report.scans[0].files_kept == FILES_OF_IDS
-    assert "the 5 rows of a cached part were read now, and are part of the query" in report.notes
+    assert "rows of a cached part were read now and are held in the query: 5" in report.notes
 
 
 @pytest.mark.parametrize(
@@ -122,6 +122,53 @@ def test_the_query_uses_the_rows_that_pruned_it(spark, facts, csv, tmp_path):
     write_csv(tmp_path / "ids.csv", [1, 11, 21, 31])
     assert rows(pruned) == before
     assert rows(pruned) == before
+
+
+def test_a_table_of_a_database_prunes(spark, facts, tmp_path):
+    """A row that is written meanwhile is not seen, as one of a Parquet file would not be."""
+    url, ids = "jdbc:derby:memory:held;create=true", [(key, key % 2) for key in IDS]
+    spark.createDataFrame(ids, "k long, odd int").write.jdbc(url, "ids", mode="overwrite")
+    query = facts.join(spark.read.jdbc(url, "ids").alias("i"), "k").where("i.odd = 0")
+    before, pruned = rows(query), pruning.prune(query)
+    assert pruning.explain(pruned).scans[0].files_kept == 1
+    spark.createDataFrame([(0, 0)], "k long, odd int").write.jdbc(url, "ids", mode="append")
+    assert rows(pruned) == before
+
+
+def test_rows_that_python_reads_prune(spark, facts, tmp_path):
+    """The source counts its reads: its rows are other ones each time."""
+    datasource = pytest.importorskip("pyspark.sql.datasource", reason="Spark 4 reads sources in Python")
+    counter = tmp_path / "reads"
+    counter.write_text("")
+
+    class Reader(datasource.DataSourceReader):
+        def __init__(self, path: str) -> None:
+            self.path = path
+
+        def read(self, partition: Any) -> Iterator[tuple[int]]:
+            with open(self.path, "a") as file:
+                file.write("x")
+            with open(self.path) as file:
+                yield (10 * len(file.read()),)
+
+    class Source(datasource.DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return "held_reads"
+
+        def schema(self) -> str:
+            return "k long"
+
+        def reader(self, schema: Any) -> Reader:
+            return Reader(self.options["path"])
+
+    spark.dataSource.register(Source)
+    query = facts.join(spark.read.format("held_reads").load(str(counter)), "k")
+    pruned = pruning.prune(query)
+    report = pruning.explain(pruned)
+    assert report.scans[0].files_kept == 1
+    key = 10 * len(counter.read_text())
+    assert [[row.k for row in pruned.collect()] for _ in range(2)] == [[key], [key]]
 
 
 def test_rows_that_are_read_again_lose_rows(spark, facts, csv, tmp_path, monkeypatch):

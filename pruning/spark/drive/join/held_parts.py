@@ -161,6 +161,8 @@ def _name_of_source(leaf: Java) -> str:
     if kind == "LogicalRelation":
         relation = str(leaf.relation().toString())
         return relation if len(relation) <= _NAME_LENGTH_MAX else simple_name(leaf.relation())
+    if kind == "DataSourceV2ScanRelation":
+        return str(leaf.relation().name())
     return _SOURCES.get(kind, kind)
 
 
@@ -203,7 +205,7 @@ def _hold(spark: SparkSession, part: _Part, held: HeldParts) -> None:
         held.notes.append(f"{part.name} prunes no other table: it has too many rows to be held in the plan")
         return
     held.parts.append((part.java, leaf))
-    held.notes.append(f"the {rows.row_count:,} rows of {part.name} were read now, and are part of the query")
+    held.notes.append(f"rows of {part.name} were read now and are held in the query: {rows.row_count:,}")
 
 
 def _first_rows(spark: SparkSession, part: _Part) -> Rows:
