@@ -1,5 +1,10 @@
-"""A leaf of the user's plan that the optimizer copies: all copies read what one of them needs."""
+"""A leaf of the user's plan that the optimizer copies: all copies read what one of them needs.
 
+A common table is read by each place that names it apart, unless Spark's cache has something: then the plan stays
+as it is, so that its cached parts are found, and the places share what they read.
+"""
+
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -54,8 +59,22 @@ def rows(df: Any) -> list[str]:
     return sorted(map(repr, df.collect()))
 
 
+@pytest.fixture(autouse=True)
+def empty_cache(spark: Any) -> None:
+    """Nothing is cached that other tests have left."""
+    spark.catalog.clearCache()
+
+
+@pytest.fixture
+def something_cached(spark: Any, empty_cache: None) -> Iterator[None]:
+    """Another frame is in Spark's cache, so that common tables are not taken apart."""
+    frame = spark.range(3).cache()
+    yield
+    frame.unpersist()
+
+
 @pytest.mark.parametrize("name", SHARED)
-def test_copies_of_a_leaf_read_what_one_of_them_needs(spark: Any, name: str) -> None:
+def test_copies_of_a_leaf_read_what_one_of_them_needs(spark: Any, something_cached: None, name: str) -> None:
     sql, files = SHARED[name]
     df = spark.sql(sql)
     pruned = pruning.prune(df)
@@ -67,7 +86,20 @@ def test_copies_of_a_leaf_read_what_one_of_them_needs(spark: Any, name: str) -> 
         assert {scan.files_kept for scan in report.scans} == {files}
 
 
-def test_a_leaf_narrowed_by_one_copy_alone_loses_rows(spark: Any, monkeypatch: Any) -> None:
+@pytest.mark.parametrize("name", SHARED)
+def test_each_place_of_a_common_table_reads_what_it_needs(spark: Any, name: str) -> None:
+    sql, files = SHARED[name]
+    df = spark.sql(sql)
+    pruned = pruning.prune(df)
+    assert rows(pruned) == rows(df)
+    assert pruned.schema == df.schema
+    if files is not None:
+        assert {scan.files_kept for scan in pruning.explain(pruned).scans} == {1}
+
+
+def test_a_leaf_narrowed_by_one_copy_alone_loses_rows(
+    spark: Any, something_cached: None, monkeypatch: Any
+) -> None:
     """The mutant: what the first copy needs is what all of them read."""
     df = spark.sql(SHARED["CTE twice, disjoint filters"][0])
     expected = rows(df)

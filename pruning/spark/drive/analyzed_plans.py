@@ -33,6 +33,7 @@ from pruning.spark.lake.tables import Unprunable, with_relation
 
 _OPTION = "skipproof.leaf"
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
+_INLINING = "org.apache.spark.sql.catalyst.optimizer.InlineCTE"
 # Nodes that give a part names, or hints, and leave its rows as they are.
 _ALIASES = frozenset({"SubqueryAlias", "ResolvedHint"})
 
@@ -79,8 +80,11 @@ class AnalyzedPlan:
         plan = cls(df.sparkSession)
         execution = df._jdf.queryExecution()
         cache = plan.spark._jsparkSession.sharedState().cacheManager()
-        replaced = None if cache.isEmpty() else execution.withCachedData()
-        plan._root = plan._node(execution.commandExecuted(), replaced)
+        java = execution.commandExecuted()
+        if cache.isEmpty():
+            plan._root = plan._node(_with_inlined_tables(plan.spark, java), None)
+        else:
+            plan._root = plan._node(java, execution.withCachedData())
         return plan
 
     @property
@@ -309,6 +313,24 @@ def _with_broadcast_hint(spark: SparkSession, side: Java) -> Java:
     logical = jvm(spark).org.apache.spark.sql.catalyst.plans.logical
     hint = logical.HintInfo(some(spark, singleton(spark, f"{_LOGICAL}.BROADCAST")))
     return logical.ResolvedHint(side, hint)
+
+
+def _with_inlined_tables(spark: SparkSession, plan: Java) -> Java:
+    """Return a plan with the definition of each common table in all places that name it.
+
+    The optimizer does the same later, but its copies would share what the one definition reads. As it does,
+    a table is left alone that is named twice and not deterministic.
+    """
+    if not any(simple_name(node) == "WithCTE" for node in elements(subtrees(spark, plan))):
+        return plan
+    constructor = jvm(spark).java.lang.Class.forName(_INLINING).getConstructors()[0]
+    # Always, and tables that nothing names; Spark 4 added the second.
+    rule = jvm(spark).org.apache.spark.sql.catalyst.optimizer.InlineCTE(
+        *[False] * constructor.getParameterCount()
+    )
+    inlined = rule.apply(plan)
+    inlined.setAnalyzed()
+    return inlined
 
 
 def _without_aliases(node: _PlanNode) -> _PlanNode:
