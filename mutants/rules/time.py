@@ -78,6 +78,14 @@ def _never_null(analysis: Analysis, node: Expression, environment: Environment) 
     return ranges.not_null(analysis.build, time_fields.field_range(analysis, node, environment))
 
 
+def _backward(node: Expression, values: ValueSet) -> tuple[Expression, ValueSet] | None:
+    """An interval that is subtracted instead of added."""
+    assert isinstance(node, Call)
+    operand, *parts = node.operands
+    negated = [replace(part, value=-int(part.value or 0)) for part in parts if isinstance(part, Literal)]
+    return time_functions.time_preimage(replace(node, operands=(operand, *negated)), values)
+
+
 _FIELDS = (
     Function.QUARTER,
     Function.DAY,
@@ -128,6 +136,24 @@ MUTANTS: Mapping[str, RuleMutant] = {
     "seconds fall": RuleMutant(
         Function.UNIX_TIMESTAMP, Rule(range=_swap_bounds(time_functions.time_range)), "time", "unix_timestamp"
     ),
+    "intervals fall": RuleMutant(
+        Function.PLUS_INTERVAL, Rule(range=_swap_bounds(time_functions.time_range)), "time", "+ days"
+    ),
+    "an interval subtracted": RuleMutant(
+        Function.PLUS_INTERVAL, replace(time_functions.TIME, preimage=_backward), "time", "+ hours ="
+    ),
+    "timestampdiff falls": RuleMutant(
+        Function.TIMESTAMPDIFF,
+        Rule(range=_swap_bounds(time_functions.interval_range)),
+        "time",
+        "timestampdiff",
+    ),
+    **{
+        f"{function.value} falls": RuleMutant(
+            function, Rule(range=_swap_bounds(time_functions.time_range)), "time", function.value
+        )
+        for function in (Function.FROM_UTC, Function.TO_UTC)
+    },
     "date_format never NULL": RuleMutant(
         Function.DATE_FORMAT,
         replace(date_fields.DATE_FORMAT, preimage=_without_null),

@@ -41,5 +41,13 @@ MUTANTS: Mapping[str, Replacement] = {
     "before 1970 toward zero": Replacement(
         steps, "_VALUES", {**steps._VALUES, Action.INDEX: lambda step, x, _: int(x / step.number)}
     ),
+    "a day later as 24 hours": Replacement(
+        steps,
+        "_VALUES",
+        {**steps._VALUES, Action.DAYS_LATER: lambda step, x, _: x + step.number * 86_400_000_000},
+    ),
+    "months to come as months begun": Replacement(
+        calendar, "toward_zero", lambda number, unit: number // unit
+    ),
     "a leap day forgotten": Replacement(cycles, "CYCLES_MAX", 1),
 }

@@ -10,7 +10,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from oracles.meaning.numbers import NoSecondOpinion
-from oracles.meaning.zones import clock_of, day_of, days_of, instant_of, local_of, midnight_of, offset_us
+from oracles.meaning.zones import (
+    US_PER_DAY,
+    clock_of,
+    day_of,
+    days_of,
+    instant_of,
+    local_of,
+    midnight_of,
+    offset_us,
+)
 from pruning.expressions.trees import Function
 from pruning.expressions.types import INTEGER, Kind, Type, Value
 
@@ -20,6 +29,8 @@ _WITHOUT_ZONE = {"MICROSECOND": 1, "MILLISECOND": 1_000, "SECOND": 1_000_000}
 _CLOCK_UNITS = {
     "MINUTE": 60 * 1_000_000, "HOUR": 3_600 * 1_000_000, "DAY": 86_400_000_000, "DD": 86_400_000_000,
 }  # fmt: skip
+_WHOLE_UNITS = {**_WITHOUT_ZONE, **_CLOCK_UNITS, "WEEK": 7 * US_PER_DAY}
+_MONTHS_OF_UNIT = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 _FIELDS: Mapping[Function, Callable[[datetime.date], int]] = {
     Function.YEAR: lambda day: day.year,
     Function.QUARTER: lambda day: (day.month + 2) // 3,
@@ -67,6 +78,12 @@ def time_call(
         return _truncate(_text(operands[0]), int(operands[1]), zone)
     if function is Function.DATE_FORMAT:
         return _format(clock_of(local_of(int(operands[0]), zone)), _text(operands[1])).encode()
+    if function is Function.PLUS_INTERVAL:
+        numbers = (int(operand) for operand in operands)
+        return _plus_interval(*numbers, zone="UTC" if types[0].kind is Kind.TIMESTAMP_NTZ else zone)
+    if function is Function.TIMESTAMPDIFF:
+        clocks = (clock_of(local_of(int(operand), zone)) for operand in operands[1:])
+        return _whole_units(_text(operands[0]), *clocks)
     return _OTHERS[function](*operands)
 
 
@@ -85,6 +102,41 @@ def _truncate(unit: str, instant_us: int, zone: str) -> int | None:
     if unit not in _DATE_UNITS:
         return None
     return midnight_of(days_of(_first_day(unit, clock_of(local).date())), zone)
+
+
+def _plus_interval(moment: int, months: int, days: int, micros: int, *, zone: str) -> int:
+    """Return a time later by months, days and microseconds, the first two on the zone's clocks."""
+    for size, move in ((months, _add_months), (days, lambda day, count: day + count)):
+        if size:
+            local = local_of(moment, zone)
+            day, clock = divmod(local, US_PER_DAY)
+            later = move(day, size) * US_PER_DAY + clock
+            moment = instant_of(later, zone, preferred_us=local - moment)
+    return moment + micros
+
+
+def _whole_units(unit: str, start: datetime.datetime, end: datetime.datetime) -> int:
+    """Return the whole units from one clock to another, rounded toward zero."""
+    if unit in _MONTHS_OF_UNIT:
+        return _quotient(_whole_months(start, end), _MONTHS_OF_UNIT[unit])
+    return _quotient((end - start) // datetime.timedelta(microseconds=1), _WHOLE_UNITS[unit])
+
+
+def _whole_months(start: datetime.datetime, end: datetime.datetime) -> int:
+    """Return the months of which the last one has the day and the time of day reached."""
+    day = end.date()
+    if end.date() > start.date() and end.time() < start.time():
+        day = day_of(days_of(day) - 1)
+    if end.date() < start.date() and end.time() > start.time():
+        day = day_of(days_of(day) + 1)
+    months = (day.year - start.year) * 12 + day.month - start.month
+    if months > 0 and day.day < start.day:
+        return months - 1
+    return months + 1 if months < 0 and day.day > start.day else months
+
+
+def _quotient(number: int, unit: int) -> int:
+    return abs(number) // unit * (1 if number > 0 else -1)
 
 
 def _truncate_date(days: Value, unit: Value) -> int | None:
@@ -144,4 +196,6 @@ _OTHERS: Mapping[Function, Callable[..., Value | None]] = {
     Function.ADD_MONTHS: _add_months,
     Function.DATEDIFF: lambda end, start: _check_days(end - start),
     Function.UNIX_TIMESTAMP: lambda instant_us: instant_us // 1_000_000,
+    Function.FROM_UTC: lambda instant_us, zone: local_of(instant_us, _text(zone)),
+    Function.TO_UTC: lambda local_us, zone: instant_of(local_us, _text(zone)),
 }

@@ -20,6 +20,7 @@ from pruning.expressions.types import Kind, Value
 from strategies.base.zones import UNITS, US_PER_DAY, changes, changes_between, microseconds, start_of
 
 TIMES = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
+_OF_MONTHS = frozenset({Function.ADD_MONTHS, Function.PLUS_INTERVAL})
 _EPOCH = datetime.date(1970, 1, 1)
 _SCANNED_DAYS_MAX = 1_500
 _MOVES_MAX = 24
@@ -119,6 +120,10 @@ def _shifts(expression: Expression) -> list[int]:
     """Return shifts of a date by the numbers in the predicate, including no shift."""
     functions = {node.function for node in walk(expression) if isinstance(node, Call)}
     moves = [0]
+    for node in walk(expression):
+        if isinstance(node, Call) and node.function is Function.PLUS_INTERVAL:
+            days, micros = (int(part.value or 0) for part in node.operands[2:] if isinstance(part, Literal))
+            moves.append(-days * US_PER_DAY - micros)
     if functions & {Function.DATE_ADD, Function.DATE_SUB, Function.DATEDIFF, Function.ADD_MONTHS}:
         for number in _whole_numbers(expression):
             months = [30 * number, 31 * number] if Function.ADD_MONTHS in functions and number < 2_400 else []
@@ -128,7 +133,7 @@ def _shifts(expression: Expression) -> list[int]:
 
 def _moved_by_months(expression: Expression, at: int) -> Iterator[int]:
     """Yield the days from which the predicate's numbers of months lead to an instant, or to which they do."""
-    if not any(isinstance(node, Call) and node.function is Function.ADD_MONTHS for node in walk(expression)):
+    if not any(isinstance(node, Call) and node.function in _OF_MONTHS for node in walk(expression)):
         return
     days, time_of_day = divmod(at, US_PER_DAY)
     for number in _whole_numbers(expression)[:_MOVES_MAX]:

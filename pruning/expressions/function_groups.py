@@ -37,6 +37,10 @@ TIME_FUNCTIONS = frozenset(
         Function.DATEDIFF,
         Function.UNIX_TIMESTAMP,
         Function.DATE_FORMAT,
+        Function.PLUS_INTERVAL,
+        Function.TIMESTAMPDIFF,
+        Function.FROM_UTC,
+        Function.TO_UTC,
     }
 )
 # The functions whose result may not fit in their type.

@@ -219,9 +219,33 @@ def _call(node: Call, operands: list[str]) -> str:
     if node.function in _TRIMMED and len(operands) > 1:
         text, characters = operands
         return f"trim({_TRIMMED[node.function]} {characters} FROM {text})"
+    if node.function is Function.PLUS_INTERVAL:
+        return _plus_interval(node, operands[0])
+    if node.function is Function.TIMESTAMPDIFF:
+        return f"timestampdiff({_unit(node)}, {operands[1]}, {operands[2]})"
     # `unix_seconds` rounds down, as the expression does; Spark's `unix_timestamp` rounds toward zero.
     name = "unix_seconds" if node.function is Function.UNIX_TIMESTAMP else node.function.value
     return f"{name}({', '.join(operands)})"
+
+
+def _plus_interval(node: Call, operand: str) -> str:
+    """Return the sum of a time and a constant interval of months, days and microseconds."""
+    months, days, micros = (0 if part is None else int(part) for part in map(_constant, node.operands[1:]))
+    seconds = f"{Decimal(micros).scaleb(-6):f}"
+    return f"({operand} + make_interval(0, {months}, 0, {days}, 0, 0, CAST('{seconds}' AS decimal(18,6))))"
+
+
+def _unit(node: Call) -> str:
+    """Return the name of a unit, which `timestampdiff` takes without quotes."""
+    unit = _constant(node.operands[0])
+    assert isinstance(unit, bytes)
+    return unit.decode()
+
+
+def _constant(operand: Expression) -> Value | None:
+    """Return the value of a literal."""
+    assert isinstance(operand, Literal)
+    return operand.value
 
 
 # Each writer is given nodes of its own class only.

@@ -12,13 +12,14 @@ import z3
 
 from oracles.symbolic.evaluation import Meaning, SymbolicValue
 from pruning.expressions.trees import Call, Cast, Expression, Function, Literal, Opaque, type_of
-from pruning.expressions.types import BYTES, TIMESTAMP, Kind, Type
+from pruning.expressions.types import BYTES, TIMESTAMP, TIMESTAMP_NTZ, Kind, Type
 from pruning.rules.interpreters.solver.steps import step_of
 from pruning.rules.interpreters.solver.theory import Theory
 from pruning.rules.sets.primitives import MICROS_PER_DAY
 from pruning.rules.time.calendar import MONTHS_OF_UNIT
 from pruning.rules.time.cycles import CYCLES
 from pruning.rules.time.steps import Action, Envelope, Step
+from pruning.rules.time.zones import zone
 
 _SECOND = 1_000_000
 _MICROS_OF_UNIT = {
@@ -30,6 +31,11 @@ _MICROS_OF_UNIT = {
     "DAY": MICROS_PER_DAY,
     "DD": MICROS_PER_DAY,
 }
+_MICROS_OF_WHOLE = {
+    **{unit: micros for unit, micros in _MICROS_OF_UNIT.items() if unit != "DD"},
+    "WEEK": 7 * MICROS_PER_DAY,
+}
+_MONTHS_OF_UNIT = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 _TIMES = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
 
 
@@ -56,20 +62,30 @@ def _meaning_of(node: Expression) -> Callable[..., SymbolicValue] | None:
     source, target = type_of(node.operand).kind, node.type.kind
     if (source in BYTES) is not (target in BYTES):
         return _cast_of_text
+    if target is Kind.TIMESTAMP and type_of(node.operand).integral:
+        return _cast_of_seconds
     return _cast if source in _TIMES and target in _TIMES and _knows_zone(node) else None
 
 
 def _unit_is_open(node: Call) -> bool:
-    """Tell whether a call of TRUNC, DATE_TRUNC or ADD_MONTHS has a unit or number that means no step."""
+    """Tell whether a call has a unit, a number or a zone that means no step."""
     match node.function:
         case Function.DATE_TRUNC:
             return _unit(node.operands[0]) not in {*_MICROS_OF_UNIT, *MONTHS_OF_UNIT}
         case Function.TRUNC:
             return _unit(node.operands[1]) not in MONTHS_OF_UNIT
-        case Function.ADD_MONTHS:
-            months = node.operands[1]
-            return not isinstance(months, Literal) or months.value is None
+        case Function.ADD_MONTHS | Function.PLUS_INTERVAL | Function.FROM_UTC | Function.TO_UTC:
+            return any(_number_or_text(part) is None for part in node.operands[1:])
+        case Function.TIMESTAMPDIFF:
+            unit, start, _ = node.operands
+            months = _unit(unit) in _MONTHS_OF_UNIT and _number_or_text(start) is not None
+            return _unit(unit) not in _MICROS_OF_WHOLE and not months
     return False
+
+
+def _number_or_text(operand: Expression) -> Any:
+    """The value of a literal; None of NULL and of any other operand."""
+    return operand.value if isinstance(operand, Literal) else None
 
 
 def _knows_zone(node: Cast) -> bool:
@@ -157,6 +173,50 @@ def _field_of(theory: Theory, context: Meaning, node: Call) -> SymbolicValue:
     return _result(context, operand, field, node.type)
 
 
+def _plus_interval(theory: Theory, context: Meaning, node: Call) -> SymbolicValue:
+    operand, zone = context.of(node.operands[0]), node.zone
+    months, days, micros = map(_number_or_text, node.operands[1:])
+    value = operand.value
+    local = node.type == TIMESTAMP_NTZ
+    if months and local:
+        value = _step(theory, Action.LOCAL_MONTHS, value, number=months)
+    elif months:
+        value = _step(theory, Action.MONTHS_LATER, value, number=months, zone=zone)
+    if days and local:
+        value = value + days * MICROS_PER_DAY
+    elif days:
+        value = _step(theory, Action.DAYS_LATER, value, number=days, zone=zone)
+    return _result(context, operand, value + micros, node.type)
+
+
+def _whole_units(theory: Theory, context: Meaning, node: Call) -> SymbolicValue:
+    start, end = (context.of(operand) for operand in node.operands[1:])
+    first, last = (_local(theory, moment.value, node.zone) for moment in (start, end))
+    unit = str(_unit(node.operands[0]))
+    both = replace(start, raises=z3.Or(start.raises, end.raises), null=z3.Or(start.null, end.null))
+    if unit in _MONTHS_OF_UNIT:
+        at = _local_literal(_number_or_text(node.operands[1]), node.zone)
+        whole, size = _step(theory, Action.MONTHS_SINCE, last, number=at), _MONTHS_OF_UNIT[unit]
+    else:
+        whole, size = last - first, _MICROS_OF_WHOLE[unit]
+    return _result(context, both, z3.If(whole >= 0, whole / size, -((-whole) / size)), node.type)
+
+
+def _local_literal(instant: int, name: str) -> int:
+    zone_of_name = zone(name)
+    assert zone_of_name is not None
+    return zone_of_name.local.at(instant)
+
+
+def _through_utc(action: Action) -> Callable[..., SymbolicValue]:
+    def call(theory: Theory, context: Meaning, node: Call) -> SymbolicValue:
+        operand = context.of(node.operands[0])
+        value = _step(theory, action, operand.value, zone=_number_or_text(node.operands[1]).decode())
+        return _result(context, operand, value, node.type)
+
+    return call
+
+
 def _seconds(_: Theory, context: Meaning, node: Call) -> SymbolicValue:
     operand = context.of(node.operands[0])
     return replace(operand, value=operand.value / 1_000_000)
@@ -179,6 +239,11 @@ def _cast(theory: Theory, context: Meaning, node: Cast) -> SymbolicValue:
     return _result(context, operand, value, node.type)
 
 
+def _cast_of_seconds(_: Theory, context: Meaning, node: Cast) -> SymbolicValue:
+    operand = context.of(node.operand)
+    return _result(context, operand, operand.value * _SECOND, TIMESTAMP, wraps=True)
+
+
 def _cast_of_text(theory: Theory, context: Meaning, node: Cast) -> SymbolicValue:
     """Anything, but NULL of NULL."""
     operand = context.of(node.operand)
@@ -197,5 +262,9 @@ _CALLS: Mapping[Function, Callable[..., SymbolicValue]] = {
     Function.ADD_MONTHS: _of_date(Action.PLUS_MONTHS, wraps=False),
     Function.DATEDIFF: _sum(-1),
     Function.UNIX_TIMESTAMP: _seconds,
+    Function.PLUS_INTERVAL: _plus_interval,
+    Function.TIMESTAMPDIFF: _whole_units,
+    Function.FROM_UTC: _through_utc(Action.LOCAL),
+    Function.TO_UTC: _through_utc(Action.INSTANT),
     **dict.fromkeys(CYCLES, _field_of),
 }

@@ -102,6 +102,10 @@ MEMBERS: Mapping[str, Mapping[str, Enum]] = {
         "DATEDIFF": Function.DATEDIFF,
         "UNIX_TIMESTAMP": Function.UNIX_TIMESTAMP,
         "DATE_FORMAT": Function.DATE_FORMAT,
+        "PLUS_INTERVAL": Function.PLUS_INTERVAL,
+        "TIMESTAMPDIFF": Function.TIMESTAMPDIFF,
+        "FROM_UTC": Function.FROM_UTC,
+        "TO_UTC": Function.TO_UTC,
     },
     "quantifier": {
         "EXISTS": Quantifier.EXISTS,

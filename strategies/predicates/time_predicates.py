@@ -22,6 +22,7 @@ from strategies.base.zones import UNITS, US_PER_DAY, clock, instant, microsecond
 from strategies.choices import choose
 from strategies.predicates.sources import Source, cell, comparison, drawn_column
 
+US_PER_HOUR = US_PER_DAY // 24
 TIMES = (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ)
 _UNIT_NAMES = (*UNITS, "DD", "MON", "MM", "YY", "YYYY", "MICROSECOND")
 _DATE_UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "MM", "YYYY")
@@ -48,6 +49,15 @@ _DATE_FIELDS: Mapping[Function, Callable[[datetime.date], int]] = {
     Function.DAYOFYEAR: lambda day: day.timetuple().tm_yday,
     Function.WEEKOFYEAR: lambda day: day.isocalendar().week,
 }
+# Months, days and microseconds.
+_INTERVALS = (
+    (0, 0, 3 * US_PER_HOUR), (0, 1, 0), (0, -1, 0), (0, 7, 0), (0, 1, 6 * US_PER_HOUR), (1, 0, 0), (-1, 0, 0),
+    (12, 0, 0), (1, -1, 1), (0, 0, 0),
+)  # fmt: skip
+_WHOLE_UNITS = {
+    "HOUR": US_PER_HOUR, "DAY": US_PER_DAY, "WEEK": 7 * US_PER_DAY, "MONTH": 30 * US_PER_DAY,
+    "QUARTER": 91 * US_PER_DAY, "YEAR": 365 * US_PER_DAY,
+}  # fmt: skip
 _CLOCK_FIELDS = (Function.HOUR, Function.MINUTE, Function.SECOND)
 _EPOCH, _LATE = datetime.datetime(1970, 1, 1), datetime.datetime(9999, 12, 30)
 
@@ -123,6 +133,45 @@ def date_arithmetic(draw: DrawFn, source: Source) -> Expression:
     size = {"add": 1, "sub": -1}.get(shape, 30) * number
     call = Call(function, (operand, Literal(number, INTEGER)), DATE)
     return comparison(draw, call, DATE, [day + size, day + size + choose(draw, (1, -1, 2))])
+
+
+def interval_arithmetic(draw: DrawFn, source: Source) -> Expression:
+    """Draw a time plus an interval, whole units between times, and times moved to or from a zone.
+
+    Against their value on a row, as if every day had 24 hours, and next to it; or against another time.
+    """
+    column = drawn_column(draw, source, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ)
+    at = int(cell(draw, source, column, 0))
+    shape = choose(draw, ("plus", "plus", "between", "moved")) if column.type == TIMESTAMP else "plus"
+    if shape == "between":
+        return _whole_units(draw, source, column, at)
+    if shape == "moved":
+        function = choose(draw, (Function.FROM_UTC, Function.TO_UTC))
+        call = Call(function, (column, Literal(source.zone.encode(), STRING)), TIMESTAMP)
+        local = clock(at, source.zone)
+        moved = at if local is None else microseconds(local)
+        return comparison(draw, call, TIMESTAMP, [moved, 2 * at - moved, at])
+    months, days, micros = choose(draw, _INTERVALS)
+    parts = Literal(months, INTEGER), Literal(days, INTEGER), Literal(micros, LONG)
+    call = Call(Function.PLUS_INTERVAL, (column, *parts), column.type, zone=source.zone_of(column.type.kind))
+    others = [other for other in source.columns if other.type == column.type]
+    if draw(st.integers(0, 3)) == 0:
+        return Compare(choose(draw, Comparison), call, choose(draw, others))
+    later = at + (months * 30 + days) * US_PER_DAY + micros
+    return comparison(
+        draw, call, column.type, [later, later + choose(draw, (0, 1, -US_PER_HOUR, US_PER_HOUR))]
+    )
+
+
+def _whole_units(draw: DrawFn, source: Source, column: Column, at: int) -> Expression:
+    """Draw `timestampdiff` between a column and a time near a row's, or another column."""
+    unit, size = choose(draw, tuple(_WHOLE_UNITS.items()))
+    near = Literal(at + choose(draw, (0, 1, -3)) * size + choose(draw, (0, 1, -1, US_PER_HOUR)), TIMESTAMP)
+    others: list[Expression] = [near, near, *source.of_kind(Kind.TIMESTAMP)]
+    other = choose(draw, others)
+    sides = draw(st.permutations((column, other)))
+    call = Call(Function.TIMESTAMPDIFF, (Literal(unit.encode(), STRING), *sides), LONG, zone=source.zone)
+    return comparison(draw, call, LONG, [0, choose(draw, (1, -1, 3))])
 
 
 def cast_of_time(draw: DrawFn, source: Source) -> Expression:

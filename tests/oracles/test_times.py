@@ -69,6 +69,16 @@ def text(value: str) -> Literal:
     return Literal(value.encode(), STRING)
 
 
+INTERVALS = ((1, 0, 0), (-13, 0, 0), (0, 1, 0), (0, -30, HOUR_US), (1, -1, 0), (0, 0, 30 * HOUR_US))
+WHOLE_UNITS = ("MICROSECOND", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
+
+
+def plus(operand: Column, months: int, days: int, micros: int, *, zone: str = "") -> Call:
+    """A time plus an interval."""
+    parts = Literal(months, INTEGER), Literal(days, INTEGER), Literal(micros, LONG)
+    return Call(Function.PLUS_INTERVAL, (operand, *parts), operand.type, zone=zone)
+
+
 @pytest.mark.parametrize("zone", ODD_ZONES)
 def test_functions_of_instants_agree_with_spark(spark: SparkSession, zone: str) -> None:
     asked: list[Expression] = [
@@ -77,6 +87,14 @@ def test_functions_of_instants_agree_with_spark(spark: SparkSession, zone: str) 
     asked += [Call(function, (T,), INTEGER, zone=zone) for function in CLOCK_FIELDS]
     asked += [Cast(T, type_, Mode.ANSI, zone) for type_ in (DATE, TIMESTAMP_NTZ, STRING)]
     asked.append(Call(Function.UNIX_TIMESTAMP, (T,), LONG, zone=zone))
+    asked += [plus(T, *parts, zone=zone) for parts in INTERVALS]
+    moment_of_summer = Literal(moment(2024, 7, 31, 12), TIMESTAMP)
+    asked += [
+        Call(Function.TIMESTAMPDIFF, (text(unit), *sides), LONG, zone=zone)
+        for unit in WHOLE_UNITS
+        for sides in ((T, moment_of_summer), (moment_of_summer, T))
+    ]
+    asked += [Call(f, (T, text(zone)), TIMESTAMP) for f in (Function.FROM_UTC, Function.TO_UTC)]
     patterns = ("yyyy-MM-dd HH:mm:ss.SSSSSS", "dd/MM/yyyy", "yyyy-MM", "HH'h'mm", "SSS")
     asked += [Call(Function.DATE_FORMAT, (T, text(one)), STRING, zone=zone) for one in patterns]
     found = conformance(spark, T, instants(zone), asked, zone=zone)
@@ -89,6 +107,7 @@ def test_local_times_become_the_instants_that_spark_makes_of_them(spark: SparkSe
     locals_ = [local_of(at, zone) + step for at in instants(zone) for step in (0, -HOUR_US, HOUR_US // 2)]
     asked: list[Expression] = [Cast(N, type_, Mode.ANSI, zone) for type_ in (TIMESTAMP, DATE, STRING)]
     asked += [Call(function, (N,), INTEGER) for function in CLOCK_FIELDS]
+    asked += [plus(N, *parts) for parts in INTERVALS]
     assert conformance(spark, N, locals_, asked, zone=zone).different == ()
     days = sorted({local // US_PER_DAY for local in locals_})
     midnights: list[Expression] = [Cast(D, type_, Mode.ANSI, zone) for type_ in (TIMESTAMP, TIMESTAMP_NTZ)]

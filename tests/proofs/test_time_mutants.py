@@ -70,6 +70,14 @@ FACTS: Mapping[str, tuple[Callable[[], Any], Any]] = {
         lambda: _value(Action.INDEX, -500_000, number=1_000_000),
         -1,
     ),
+    "a day later as 24 hours": (
+        lambda: _value(Action.DAYS_LATER, _micros(2024, 3, 10, 5), number=1, zone=NEW_YORK),
+        _micros(2024, 3, 11, 4),
+    ),
+    "months to come as months begun": (
+        lambda: _value(Action.MONTHS_SINCE, _micros(2024, 1, 31), number=_micros(2024, 2, 1)),
+        0,
+    ),
     "a leap day forgotten": (
         lambda: cycles.next_with(Function.DAYOFYEAR, frozenset({366}), _day(2023, 1, 1)),
         _day(2024, 12, 31),

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 from times import DATES_MAX, HOUR, drawn_days, drawn_instants, drawn_locals, known
 
-from pruning.expressions.trees import Call, Cast, Column, Expression, Function, Literal
+from pruning.expressions.trees import Call, Cast, Column, Expression, Function, Literal, type_of
 from pruning.expressions.types import (
     DATE,
     INTEGER,
@@ -26,6 +26,16 @@ T, D, N = Column("t", TIMESTAMP), Column("d", DATE), Column("n", TIMESTAMP_NTZ)
 UNITS = ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
 PATTERNS = ("yyyy", "yyyy-MM", "yyyyMMdd", "yyyy-MM-dd HH", "yyyy/MM/dd'T'HH:mm:ss.SSS")
 DAY = 24 * HOUR
+# Months, days and microseconds.
+INTERVALS = {
+    "+ hours": (0, 0, 30 * HOUR),
+    "+ days": (0, 1, 0),
+    "- days": (0, -7, 0),
+    "+ months": (1, 0, 0),
+    "- months": (-13, 0, 0),
+    "+ a mixture": (1, -1, 5 * HOUR),
+}
+DIFFERENCES = ("DAY", "HOUR", "MICROSECOND", "WEEK", "MONTH", "QUARTER", "YEAR")
 
 
 def text(value: str) -> Literal:
@@ -61,9 +71,37 @@ def increasing(name: str) -> dict[str, Expression]:
             for pattern in PATTERNS
         },
     }
+    calls |= {
+        f"{column.type} {label}": plus(column, *parts, zone=name)
+        for column in (T, N)
+        for label, parts in INTERVALS.items()
+    }
+    since, until = (Literal(at, TIMESTAMP) for at in (1_130_649_300_000_000, -86_400_000_001))
+    calls |= {
+        f"timestampdiff {unit}": Call(Function.TIMESTAMPDIFF, (text(unit), since, T), LONG, zone=name)
+        for unit in DIFFERENCES
+    }
+    calls |= {
+        f"timestampdiff {unit} to a literal": Call(
+            Function.TIMESTAMPDIFF, (text(unit), T, until), LONG, zone=name
+        )
+        for unit in DIFFERENCES[:3]
+    }
+    calls |= {
+        function.value: Call(function, (T, text(name)), TIMESTAMP)
+        for function in (Function.FROM_UTC, Function.TO_UTC)
+    }
     casts = [(T, DATE), (T, TIMESTAMP_NTZ), (N, TIMESTAMP), (N, DATE), (D, TIMESTAMP), (D, TIMESTAMP_NTZ)]
     casts += [(T, STRING), (N, STRING), (D, STRING), (T, LONG)]
     return calls | {f"{column.type} as {type_}": Cast(column, type_, zone=name) for column, type_ in casts}
+
+
+def plus(operand: Expression, months: int, days: int, micros: int, *, zone: str) -> Call:
+    """A time plus an interval."""
+    parts = whole(months), whole(days), Literal(micros, LONG)
+    return Call(
+        Function.PLUS_INTERVAL, (operand, *parts), type_of(operand), zone=zone if operand == T else ""
+    )
 
 
 INCREASING = tuple(increasing("UTC"))

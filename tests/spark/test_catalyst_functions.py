@@ -75,6 +75,7 @@ TEXTS = {
     "rpad(s, 2) = 'ab'": "(rpad(`s`, 2, ' ') = 'ab')",
     "concat(s, i) = 'abc3'": "(concat(`s`, CAST(`i` AS string)) = 'abc3')",
 }  # fmt: skip
+AT_PLUS = "(`at` + make_interval(0, {}, 0, {}, 0, 0, CAST('{}' AS decimal(18,6))))"
 TIMES = {
     "trunc(day, 'mon') = DATE'2024-02-01'": "(trunc(`day`, 'MON') = DATE'2024-02-01')",
     "trunc(at, 'WEEK') = DATE'2024-02-26'": "(trunc(CAST(`at` AS date), 'WEEK') = DATE'2024-02-26')",
@@ -106,6 +107,28 @@ TIMES = {
     "day + INTERVAL '3' DAY = DATE'2024-03-03'": "(date_add(`day`, 3) = DATE'2024-03-03')",
     "add_months(day, 12) = DATE'2025-02-28'": "(add_months(`day`, 12) = DATE'2025-02-28')",
     "day - INTERVAL '1' MONTH = DATE'2024-01-29'": "(add_months(`day`, (-1)) = DATE'2024-01-29')",
+    "at + INTERVAL 3 HOURS > at": f"({AT_PLUS.format(0, 0, '10800.000000')} > `at`)",
+    "at - INTERVAL '1' DAY > at": f"({AT_PLUS.format(0, -1, '0.000000')} > `at`)",
+    "at - INTERVAL '30:00:00' HOUR TO SECOND > at": f"({AT_PLUS.format(0, -1, '-21600.000000')} > `at`)",
+    "at + INTERVAL 2 MONTHS > at": f"({AT_PLUS.format(2, 0, '0.000000')} > `at`)",
+    "local + INTERVAL '1' YEAR > local":
+        f"({AT_PLUS.format(12, 0, '0.000000').replace('at', 'local')} > `local`)",
+    "local - INTERVAL 90 MINUTES > local":
+        f"({AT_PLUS.format(0, 0, '-5400.000000').replace('at', 'local')} > `local`)",
+    "at + make_interval(1, 2, 3, 4, 30) > at": f"({AT_PLUS.format(14, 25, '108000.000000')} > `at`)",
+    "day + make_interval(0, 1, 0, 2) > day": "(date_add(add_months(`day`, 1), 2) > `day`)",
+    "timestampadd(QUARTER, 1, at) > at": f"({AT_PLUS.format(3, 0, '0.000000')} > `at`)",
+    "dateadd(HOUR, 48, at) > at": f"({AT_PLUS.format(0, 0, '172800.000000')} > `at`)",
+    "timestampadd(WEEK, -1, at) > at": f"({AT_PLUS.format(0, -7, '0.000000')} > `at`)",
+    "timestampdiff(DAY, at, TIMESTAMP'2024-03-01 05:00:00Z') = 3":
+        "(timestampdiff(DAY, `at`, TIMESTAMP_LTZ'2024-03-01 05:00:00.000000Z') = 3L)",
+    "datediff(MONTH, at, day) = 3": "(timestampdiff(MONTH, `at`, CAST(`day` AS timestamp)) = 3L)",
+    "from_utc_timestamp(at, 'Asia/Tokyo') = at": "(from_utc_timestamp(`at`, 'Asia/Tokyo') = `at`)",
+    "to_utc_timestamp(at, 'PST') = at": "(to_utc_timestamp(`at`, 'America/Los_Angeles') = `at`)",
+    "from_unixtime(i) > '1969-12-31 19'":
+        "(date_format(CAST(CAST(`i` AS bigint) AS timestamp), 'yyyy-MM-dd HH:mm:ss') > '1969-12-31 19')",
+    "timestamp_seconds(i) < TIMESTAMP'1970-01-01 00:00:03Z'":
+        "(CAST(`i` AS timestamp) < TIMESTAMP_LTZ'1970-01-01 00:00:03.000000Z')",
     "datediff(day, DATE'2024-01-01') = 59": "(datediff(`day`, DATE'2024-01-01') = 59)",
     "unix_date(day) = 0": "(datediff(`day`, DATE'1970-01-01') = 0)",
     "unix_seconds(at) = -1": "(unix_seconds(`at`) = (-1L))",
@@ -138,11 +161,13 @@ UNKNOWN = {
     "date_format(at, s) = 'a'": {"s", "at"},
     "extract(SECOND FROM at) = 3": {"at"},
     "extract(YEAROFWEEK FROM day) = 3": {"day"},
-    "at + INTERVAL '1' DAY > at": {"at"},
+    "at + make_interval(0, 0, 0, i) > at": {"at", "i"},
+    "timestampadd(DAY, i, at) > at": {"at", "i"},
+    "day + make_interval(0, 0, 0, 0, 1) > day": {"day"},
     "unix_timestamp(s, 'yyyy') = 3": {"s"},
     "unix_timestamp(local) = 3": {"local"},
-    "timestampdiff(DAY, at, day) = 3": {"at", "day"},
-    "from_utc_timestamp(at, 'Asia/Tokyo') = at": {"at"},
+    "months_between(at, day) = 3": {"at", "day"},
+    "from_utc_timestamp(at, s) = at": {"at", "s"},
     "replace(s, 'a', 'b') = 'b'": {"s"},
     "initcap(s) = 'A'": {"s"},
 }

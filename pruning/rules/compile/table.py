@@ -93,4 +93,8 @@ RULES: Mapping[RuleKey, Rule] = {
     Function.DATEDIFF: time_functions.DATEDIFF,
     Function.UNIX_TIMESTAMP: time_functions.TIME,
     Function.DATE_FORMAT: date_fields.DATE_FORMAT,
+    Function.PLUS_INTERVAL: time_functions.TIME,
+    Function.TIMESTAMPDIFF: time_functions.TIMESTAMPDIFF,
+    Function.FROM_UTC: time_functions.TIME,
+    Function.TO_UTC: time_functions.TIME,
 }

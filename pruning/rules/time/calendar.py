@@ -14,6 +14,8 @@ _EPOCH = 719_468
 _DAYS_OF_400_YEARS = 146_097
 _DAYS_OF_100_YEARS = 36_524
 _DAYS_OF_4_YEARS = 1_461
+_DAY_MICROS = 86_400_000_000
+_PACKED_MONTH = 32
 _THURSDAY = 3
 _MONDAY_OF_WEEK_0 = -3  # 1969-12-29
 _SURELY_WEEK_1 = 3  # January 4 is in the first week of its year, whatever day it is
@@ -90,6 +92,51 @@ def plus_months(days: Whole, months: int) -> Whole:
     start, following = month_start(month), month_start(month + 1)
     cut = start + day_of(days) - 1
     return cut - (cut >= following) * (cut - following + 1)
+
+
+def plus_months_of_time(local: Whole, months: int) -> Whole:
+    """Return a local time in microseconds some months later: the day is moved, the time of day stays."""
+    return plus_months(local // _DAY_MICROS, months) * _DAY_MICROS + local % _DAY_MICROS
+
+
+def least_plus_months_of_time(local: Whole, months: int) -> Whole:
+    """Return the least local time that those at or after one become some months later.
+
+    Several days may become the last one of a shorter month: those after the first start it anew.
+    """
+    day = local // _DAY_MICROS
+    moved, following = plus_months(day, months), plus_months(day + 1, months)
+    return moved * _DAY_MICROS + local % _DAY_MICROS * (following > moved)
+
+
+def greatest_plus_months_of_time(local: Whole, months: int) -> Whole:
+    """Return the greatest local time that those at or before one become some months later."""
+    day, clock = local // _DAY_MICROS, local % _DAY_MICROS
+    moved, previous = plus_months(day, months), plus_months(day - 1, months)
+    return moved * _DAY_MICROS + clock + (previous == moved) * (_DAY_MICROS - 1 - clock)
+
+
+def toward_zero(number: Whole, unit: int) -> Whole:
+    """Return how many times a unit goes into a number, rounded toward zero."""
+    return (number + (number < 0) * (unit - 1)) // unit
+
+
+def months_between(start: int, end: Whole) -> Whole:
+    """Return the whole months from one local time to another, both in microseconds; rounded toward zero.
+
+    A last month counts only if the day of the month and the time of day are reached, as java.time has it.
+    """
+    first_day, first_clock = start // _DAY_MICROS, start % _DAY_MICROS
+    day, clock = end // _DAY_MICROS, end % _DAY_MICROS
+    day = day - ((day > first_day) & (clock < first_clock)) + ((day < first_day) & (clock > first_clock))
+    # A month has fewer than 32 days, so a difference of 32 is a month and of less is none.
+    return toward_zero(_packed(day) - _packed(first_day), _PACKED_MONTH)
+
+
+def _packed(days: Whole) -> Whole:
+    """Return a day as one number, which is ordered like the month and the day of the month."""
+    month, day = _year_and_month(days)
+    return month * _PACKED_MONTH + day
 
 
 def last_day(days: Whole) -> Whole:

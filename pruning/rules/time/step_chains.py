@@ -29,6 +29,13 @@ _UNITS_OF_TIME = {
     "DD": MICROS_PER_DAY,
 }
 _YEAR_DAYS_MAX = 366
+# The lengths of the units that count whole differences of local times, and the months of the others.
+UNIT_MICROS: Mapping[str, int] = {
+    **{unit: micros for unit, micros in _UNITS_OF_TIME.items() if unit != "DD"},
+    "WEEK": 7 * MICROS_PER_DAY,
+}
+UNIT_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+_SHIFT_MAX = 2**57  # 4,500 years; a shift that is longer has no chain
 _INSIDE_MAX = MICROS_MAX - 2**56  # 2 years of margin, so that the start of a unit fits too
 _MONTH_DAYS_MAX = 31
 
@@ -104,9 +111,13 @@ def _bounded_chain(
     greatest = _INSIDE_MAX if spare is None else DATES_MAX - spare
     if greatest <= 0:
         return None
-    inside = Cuts(False, ((-greatest, False), (greatest + 1, False)))
     return StepChain(
-        operand=operand, steps=steps, enclosing=steps, inside=inside, wraps=wraps, null_beyond=null_beyond
+        operand=operand,
+        steps=steps,
+        enclosing=steps,
+        inside=_within(greatest),
+        wraps=wraps,
+        null_beyond=null_beyond,
     )
 
 
@@ -173,7 +184,12 @@ def _chain_through_offsets(
     )
 
 
-_MICROS_INSIDE = Cuts(False, ((-_INSIDE_MAX, False), (_INSIDE_MAX + 1, False)))
+def _within(greatest: int) -> Cuts:
+    """Return the numbers that are not further from zero than another."""
+    return Cuts(False, ((-greatest, False), (greatest + 1, False)))
+
+
+_MICROS_INSIDE = _within(_INSIDE_MAX)
 
 
 def _trunc(node: Call) -> StepChain | None:
@@ -213,6 +229,64 @@ def _datediff(node: Call) -> StepChain | None:
     return None
 
 
+def _plus_interval(node: Call) -> StepChain | None:
+    """Return the chain of PLUS_INTERVAL: months and days through local time, then microseconds."""
+    operand, source = node.operands[0], type_of(node.operands[0])
+    months, days, micros = (_literal_number(part) for part in node.operands[1:])
+    if months is None or days is None or micros is None or source not in (TIMESTAMP, TIMESTAMP_NTZ):
+        return None
+    size = (abs(months) * _MONTH_DAYS_MAX + abs(days)) * MICROS_PER_DAY + abs(micros)
+    if size > _SHIFT_MAX or (source == TIMESTAMP and not zone(node.zone)):
+        return None
+    local_steps = (Step(Action.LOCAL_MONTHS, months), Step(Action.SHIFT, days * MICROS_PER_DAY))
+    steps = enclosing = [step for step in local_steps if step.number]
+    if source == TIMESTAMP:
+        local, instant = Step(Action.LOCAL, zone=node.zone), Step(Action.INSTANT, zone=node.zone)
+        later = (
+            Step(Action.MONTHS_LATER, months, zone=node.zone),
+            Step(Action.DAYS_LATER, days, zone=node.zone),
+        )
+        steps = [step for step in later if step.number]
+        enclosing = [part for step in enclosing for part in (local, step, instant)]
+    rest = Step(Action.SHIFT, micros)
+    return StepChain(
+        operand=operand,
+        steps=(*steps, rest),
+        enclosing=(*enclosing, rest),
+        inside=_within(_INSIDE_MAX - size),
+    )
+
+
+def _timestampdiff(node: Call) -> StepChain | None:
+    """Return the chain of TIMESTAMPDIFF from or to a literal; of months, quarters and years only from one."""
+    unit = _literal_text(node.operands[0]) or ""
+    start, end = (_literal_number(operand) for operand in node.operands[1:])
+    operand, zone_of_call = node.operands[2 if end is None else 1], zone(node.zone)
+    fixed = end if start is None else start
+    if fixed is None or zone_of_call is None or type_of(operand) != TIMESTAMP or abs(fixed) > _SHIFT_MAX:
+        return None
+    since = zone_of_call.local.at(fixed)
+    if unit in UNIT_MICROS:
+        distance = Step(Action.REFLECT, since) if start is None else Step(Action.SHIFT, -since)
+        whole = Step(Action.QUOTIENT, UNIT_MICROS[unit])
+    elif unit in UNIT_MONTHS and start is not None:
+        distance, whole = Step(Action.MONTHS_SINCE, since), Step(Action.QUOTIENT, UNIT_MONTHS[unit])
+    else:
+        return None
+    steps = (Step(Action.LOCAL, zone=node.zone), distance, whole)
+    inside = _within(_INSIDE_MAX - 2 * _SHIFT_MAX)
+    return StepChain(operand=operand, steps=steps, enclosing=steps, inside=inside)
+
+
+def _through_utc(node: Call) -> StepChain | None:
+    """Return the chain of FROM_UTC, which reads an instant as local time, or of TO_UTC, its inverse."""
+    name = _literal_text(node.operands[1])
+    if not name or not zone(name):
+        return None
+    action = Action.LOCAL if node.function is Function.FROM_UTC else Action.INSTANT
+    return _bounded_chain(node.operands[0], TIMESTAMP, Step(action, zone=name))
+
+
 def _date_format(node: Call) -> StepChain | None:
     """Return the chain of DATE_FORMAT by a pattern whose texts sort like the times."""
     pattern = _literal_text(node.operands[1])
@@ -236,6 +310,8 @@ def _cast_chain(node: Cast) -> StepChain | None:
     """Return the chain of a cast among dates and times, or of one to text or to a number."""
     operand, source, target = node.operand, type_of(node.operand), node.type
     days = Step(Action.INDEX, MICROS_PER_DAY)
+    if source.integral and target == TIMESTAMP:
+        return _seconds_chain(operand)
     if target == STRING and source.kind in _TIMES:
         return _cast_to_text(operand, source, node.zone)
     match source.kind, target.kind:
@@ -258,6 +334,14 @@ def _cast_chain(node: Cast) -> StepChain | None:
         case Kind.DATE, Kind.TIMESTAMP:
             return _midnight_chain(operand, node.zone, node.mode)
     return None
+
+
+def _seconds_chain(operand: Expression) -> StepChain:
+    """Return the chain of a cast from seconds since 1970; beyond its limits Spark saturates or raises."""
+    step = Step(Action.TIMES, _SECOND)
+    return StepChain(
+        operand=operand, steps=(step,), enclosing=(step,), inside=_within(_INSIDE_MAX // _SECOND), wraps=True
+    )
 
 
 _TIMES = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
@@ -297,4 +381,8 @@ _CHAINS: Mapping[Function, Callable[[Call], StepChain | None]] = {
         node.operands[0], TIMESTAMP, Step(Action.INDEX, _SECOND)
     ),
     Function.DATE_FORMAT: _date_format,
+    Function.PLUS_INTERVAL: _plus_interval,
+    Function.TIMESTAMPDIFF: _timestampdiff,
+    Function.FROM_UTC: _through_utc,
+    Function.TO_UTC: _through_utc,
 }

@@ -15,6 +15,7 @@ from pruning.rules.time.steps import Action, Step, zone_of
 from pruning.rules.time.zones import REACH_MICROS, Zone
 
 _YEAR_MICROS = 366 * MICROS_PER_DAY
+_MONTH_ENDS_MICROS = 6 * MICROS_PER_DAY  # more than a shorter month moves a day
 
 
 def preimage(step: Step, values: Cuts) -> Cuts:
@@ -84,12 +85,36 @@ def _truncated_below(step: Step, value_: int) -> Cuts:
         starts = _own_instants_below(zone, shift, value_, reach, others)
         here = tuple((_unit_start_from(step, int(place)) - shift, False) for place, _ in starts.points)
         part = Cuts(starts.first, _without_pairs(here))
-        if start is not None:
-            part = intersection(part, complement(_numbers_before(start)))
-        if end is not None:
-            part = intersection(part, _numbers_before(end))
-        preimage_cuts = union(preimage_cuts, part)
+        preimage_cuts = union(preimage_cuts, _within(part, start, end))
     return preimage_cuts
+
+
+def _later_below(step: Step, value_: int) -> Cuts:
+    """Return the instants that are below a value some local days or months later, piece by piece."""
+    zone = zone_of(step)
+    if step.action is Action.DAYS_LATER:
+        move, around = Step(Action.SHIFT, step.number * MICROS_PER_DAY), value_ - step.number * MICROS_PER_DAY
+    else:
+        move, around = Step(Action.LOCAL_MONTHS, step.number), _months_before(value_, step.number)
+    reach, others = REACH_MICROS + _MONTH_ENDS_MICROS, zone.earliest.below(value_)
+    preimage_cuts = Cuts(False)
+    for start, end, shift in zone.local.pieces(around - reach, around + reach):
+        later = _own_instants_below(zone, shift, value_, reach, others)
+        part = preimage(Step(Action.SHIFT, shift), preimage(move, later))
+        preimage_cuts = union(preimage_cuts, _within(part, start, end))
+    return preimage_cuts
+
+
+def _months_before(local: int, months: int) -> int:
+    """Return a local time some months before another, up to some days."""
+    return int(calendar.plus_months_of_time(local, -months))
+
+
+def _within(part: Cuts, start: int | None, end: int | None) -> Cuts:
+    """Return the part of a set between two places; None is no end."""
+    if start is not None:
+        part = intersection(part, complement(_numbers_before(start)))
+    return part if end is None else intersection(part, _numbers_before(end))
 
 
 def _without_pairs(points: tuple[tuple[Value, bool], ...]) -> tuple[tuple[Value, bool], ...]:
@@ -144,6 +169,34 @@ def _plus_months_below(step: Step, value_: int) -> Cuts:
     )
 
 
+def _local_months_below(step: Step, value_: int) -> Cuts:
+    """Return the local times that are below a value some months later.
+
+    Each of the days that become the value's day has its early hours below it.
+    """
+    day, clock = divmod(value_, MICROS_PER_DAY)
+    months = Step(Action.PLUS_MONTHS, step.number)
+    first, following = (int(_plus_months_below(months, day + more).points[0][0]) for more in (0, 1))
+    preimage_cuts = _numbers_before(first * MICROS_PER_DAY)
+    for early in range(first, following) if clock else ():
+        start = early * MICROS_PER_DAY
+        preimage_cuts = union(preimage_cuts, Cuts(False, ((start, False), (start + clock, False))))
+    return preimage_cuts
+
+
+def _months_since_below(step: Step, value_: int) -> Cuts:
+    """Return the local times up to which fewer months than a value have passed."""
+    guess = _months_before(step.number, -value_)
+    return _numbers_before(
+        _least_reaching(lambda local: bool(calendar.months_between(step.number, local) >= value_), guess)
+    )
+
+
+def _quotient_below(step: Step, value_: int) -> Cuts:
+    """Return the numbers whose quotient toward zero is below a value."""
+    return _numbers_before(value_ * step.number if value_ > 0 else (value_ - 1) * step.number + 1)
+
+
 def _below(step: Step, cut: Value) -> Cuts:
     """Return the numbers on which a step is below a value."""
     if step.action is Action.TEXT:
@@ -164,5 +217,11 @@ _BELOW: Mapping[Action, Callable[[Step, int], Cuts]] = {
     Action.UNIT_START: _unit_start_below,
     Action.LAST_DAY: lambda _, value_: _numbers_before(int(calendar.month_start(calendar.month_of(value_)))),
     Action.PLUS_MONTHS: _plus_months_below,
+    Action.LOCAL_MONTHS: _local_months_below,
+    Action.DAYS_LATER: _later_below,
+    Action.MONTHS_LATER: _later_below,
+    Action.QUOTIENT: _quotient_below,
+    Action.MONTHS_SINCE: _months_since_below,
+    Action.TIMES: lambda step, value_: _numbers_before(-(-value_ // step.number)),
     Action.YEAR: lambda _, value_: _numbers_before(int(calendar.year_start(value_))),
 }

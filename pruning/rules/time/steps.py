@@ -13,6 +13,7 @@ from pruning.expressions.trees import Function
 from pruning.expressions.types import Value
 from pruning.rules.sets.primitives import MICROS_PER_DAY
 from pruning.rules.time import calendar, cycles, date_text
+from pruning.rules.time.calendar import Whole
 from pruning.rules.time.cycles import CYCLES, OF_TIME
 from pruning.rules.time.zones import REACH_MICROS, Zone, zone
 
@@ -38,6 +39,12 @@ class Action(enum.Enum):
     UNIT_START = "the first day of a week, month, quarter or year"
     LAST_DAY = "the last day of the month"
     PLUS_MONTHS = "the day `number` months later"
+    LOCAL_MONTHS = "the local time `number` months later"
+    DAYS_LATER = "the instant `number` days of local time later, at its own offset if it can be"
+    MONTHS_LATER = "the instant `number` months of local time later, at its own offset if it can be"
+    QUOTIENT = "how many times `number`, rounded toward zero"
+    MONTHS_SINCE = "how many whole months since the local time `number`"
+    TIMES = "`number` times it"
     YEAR = "the year of a day"
     TEXT = "a local time in the words of a pattern"
     FIELD = "a field of a day or a local time; it comes round again"
@@ -68,14 +75,20 @@ class Step:
 
 def value(step: Step, number: int, bend: Envelope = Envelope.HERE) -> Value | None:
     """Return the value of a step, or of its envelope, at a number; None beyond the limits."""
-    if abs(number) > _greatest(step):
+    if abs(number) > greatest_operand(step):
         return None
     return _VALUES[step.action](step, number, bend)
 
 
-def _greatest(step: Step) -> int:
+def greatest_operand(step: Step) -> int:
     """Return the greatest number at which a step has a value."""
-    return DAYS_MAX if step.action is Action.MIDNIGHT else MICROS_MAX
+    match step.action:
+        case Action.MIDNIGHT:
+            return DAYS_MAX
+        case Action.TIMES:
+            return MICROS_MAX // step.number
+        case _:
+            return MICROS_MAX
 
 
 def zone_of(step: Step) -> Zone:
@@ -119,6 +132,29 @@ def _unit_instant(step: Step, number: int, _: Envelope) -> int:
     days = int(calendar.unit_start(local // MICROS_PER_DAY, step.unit))
     kept = days * MICROS_PER_DAY - (local - number)
     return kept if zone_of_step.local.at(kept) == days * MICROS_PER_DAY else zone_of_step.midnight(days)
+
+
+def _later(step: Step, number: int, _: Envelope) -> int:
+    """Return the instant some days or months of local time later, at the operand's own offset if possible."""
+    zone_of_step = zone_of(step)
+    local = zone_of_step.local.at(number)
+    if step.action is Action.DAYS_LATER:
+        later = local + step.number * MICROS_PER_DAY
+    else:
+        later = int(calendar.plus_months_of_time(local, step.number))
+    return zone_of_step.instant_at_offset(later, local - number)
+
+
+def _local_months(step: Step, number: int, bend: Envelope) -> int:
+    """Return the local time some months later; days that a shorter month lacks become its last day."""
+    return int(LOCAL_MONTHS[bend](number, step.number))
+
+
+LOCAL_MONTHS: Mapping[Envelope, Callable[[Whole, int], Whole]] = {
+    Envelope.HERE: calendar.plus_months_of_time,
+    Envelope.LOW: calendar.least_plus_months_of_time,
+    Envelope.HIGH: calendar.greatest_plus_months_of_time,
+}
 
 
 def _field(step: Step, number: int, _: Envelope) -> int:
@@ -173,6 +209,12 @@ _VALUES: Mapping[Action, Callable[[Step, int, Envelope], Value | None]] = {
     Action.UNIT_START: lambda step, number, _: int(calendar.unit_start(number, step.unit)),
     Action.LAST_DAY: lambda _step, number, _: int(calendar.last_day(number)),
     Action.PLUS_MONTHS: lambda step, number, _: int(calendar.plus_months(number, step.number)),
+    Action.LOCAL_MONTHS: _local_months,
+    Action.DAYS_LATER: _later,
+    Action.MONTHS_LATER: _later,
+    Action.QUOTIENT: lambda step, number, _: int(calendar.toward_zero(number, step.number)),
+    Action.MONTHS_SINCE: lambda step, number, _: int(calendar.months_between(step.number, number)),
+    Action.TIMES: lambda step, number, _: number * step.number,
     Action.YEAR: lambda _step, number, _: int(calendar.year_of(number)),
     Action.TEXT: lambda step, number, _: date_text.text(step.unit, number),
     Action.FIELD: _field,

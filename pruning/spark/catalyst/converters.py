@@ -28,7 +28,7 @@ from pruning.spark.catalyst.nested_converters import NESTED
 from pruning.spark.catalyst.number_converters import NUMBERS, mode_of_java
 from pruning.spark.catalyst.scope import Converter, Operands, Scope, have_same_type
 from pruning.spark.catalyst.text_converters import TEXTS, through_padding
-from pruning.spark.catalyst.time_converters import TIMES, cast_zone
+from pruning.spark.catalyst.time_converters import TIMES, cast_zone, plus_interval
 from pruning.spark.jvm.datatypes import type_from_json
 from pruning.spark.jvm.literals import literal_value, set_values
 from pruning.spark.jvm.nodes import Node
@@ -129,7 +129,8 @@ def _clock(node: Node, operands: Operands, scope: Scope) -> Expression | None:
 
 
 def _shifted_clock(node: Node, operands: Operands, scope: Scope) -> Expression | None:
-    return shifted_clock(operands[0], node.java().children().apply(1))
+    clock = shifted_clock(operands[0], node.java().children().apply(1))
+    return plus_interval(node, operands, scope) if clock is None else clock
 
 
 _LOGIC: Mapping[str, Converter] = {

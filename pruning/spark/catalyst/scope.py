@@ -32,7 +32,11 @@ class Scope:
     def zone(self, node: Node) -> str:
         """Return the time zone that Spark wrote into an expression; empty if its rules are not trusted."""
         written = node.fields.get("timeZoneId")
-        if self.session is None or not isinstance(written, str):
+        return self.named_zone(written) if isinstance(written, str) else ""
+
+    def named_zone(self, written: str) -> str:
+        """Return Java's name of a time zone; empty if its rules are not trusted."""
+        if self.session is None:
             return ""
         name = zones.trusted_zone(self.session, written)
         if not name:

@@ -21,6 +21,8 @@ from pruning.expressions.trees import (
     type_of,
 )
 from pruning.expressions.types import Kind, Type
+from pruning.rules.sets.primitives import MICROS_PER_DAY
+from pruning.rules.time.step_chains import UNIT_MICROS, UNIT_MONTHS
 from pruning.spark.catalyst.scope import Converter, Operands, Scope, determining_columns, text_of
 from pruning.spark.jvm.nodes import Node
 
@@ -35,6 +37,8 @@ ZONED = frozenset(
         (Kind.TIMESTAMP, Kind.STRING),
     }
 )
+_CALENDAR_INTERVAL = "interval"
+_UNIT_DAYS = {"DAY": 1, "DAYOFYEAR": 1, "WEEK": 7}
 _EPOCH_DAY = Literal(0, types.DATE)
 _EPOCH = Literal(0, types.TIMESTAMP)
 
@@ -119,6 +123,117 @@ def _add_interval(node: Node, operands: Operands, scope: Scope) -> Expression | 
     return Call(Function.ADD_MONTHS, (operands[0], Literal(int(count), types.INTEGER)), types.DATE)
 
 
+def plus_interval(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    """Convert the sum of a time and a constant interval of days and shorter units, or of all units.
+
+    Spark adds the whole days of an interval of hours to the local time, but hours of `make_interval` to the
+    instant.
+    """
+    interval = node.children[1]
+    if interval.name != "Literal":
+        return None
+    if interval.fields["dataType"] == _CALENDAR_INTERVAL:
+        return _plus(operands[0], *_interval_parts(interval), node=node, scope=scope)
+    size = int(interval.fields["value"])
+    days = abs(size) // MICROS_PER_DAY * (1 if size > 0 else -1)
+    return _plus(operands[0], 0, days, size - days * MICROS_PER_DAY, node=node, scope=scope)
+
+
+def _plus(
+    moment: Expression, months: int, days: int, micros: int, *, node: Node, scope: Scope
+) -> Expression | None:
+    """Return a time plus months, days and microseconds; None if they do not fit or the zone is not known."""
+    type_ = type_of(moment)
+    local = type_ == types.TIMESTAMP_NTZ
+    zone = "" if local else scope.zone(node)
+    if not local and (type_ != types.TIMESTAMP or not zone):
+        return None
+    numbers = ((months, types.INTEGER), (days, types.INTEGER), (micros, types.LONG))
+    parts = [Literal(number, type_of_part) for number, type_of_part in numbers if _fits(number, type_of_part)]
+    if len(parts) < len(numbers):
+        return None
+    return Call(Function.PLUS_INTERVAL, (moment, *parts), type_, zone=zone)
+
+
+def _fits(number: int, type_: Type) -> bool:
+    limits = type_.integer_range
+    return limits is not None and limits[0] <= number <= limits[1]
+
+
+def _interval_parts(interval: Node) -> tuple[int, int, int]:
+    """Return the months, days and microseconds of a calendar interval."""
+    java = interval.java().value()
+    period, duration = java.extractAsPeriod(), java.extractAsDuration()
+    return period.toTotalMonths(), period.getDays(), duration.toNanos() // 1_000
+
+
+def _plus_months(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    """Convert the sum of a time and a constant interval of months and years."""
+    interval = node.children[1]
+    if interval.name != "Literal":
+        return None
+    return _plus(operands[0], int(interval.fields["value"]), 0, 0, node=node, scope=scope)
+
+
+def _date_plus_interval(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    """Convert the sum of a date and a constant interval of months and days."""
+    date, interval = operands[0], node.children[1]
+    if interval.name != "Literal" or type_of(date) != types.DATE:
+        return None
+    months, days, micros = _interval_parts(interval)
+    if micros:
+        return None
+    if months:
+        date = Call(Function.ADD_MONTHS, (date, Literal(months, types.INTEGER)), types.DATE)
+    return Call(Function.DATE_ADD, (date, Literal(days, types.INTEGER)), types.DATE) if days else date
+
+
+def _timestampadd(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    """Convert `timestampadd` of a constant; hours and shorter units are added to the instant."""
+    count, moment = operands
+    unit = str(node.fields["unit"]).upper()
+    if not isinstance(count, Literal) or not isinstance(count.value, int):
+        return None
+    if unit in UNIT_MONTHS:
+        return _plus(moment, count.value * UNIT_MONTHS[unit], 0, 0, node=node, scope=scope)
+    if unit in _UNIT_DAYS:
+        return _plus(moment, 0, count.value * _UNIT_DAYS[unit], 0, node=node, scope=scope)
+    return _plus(moment, 0, 0, count.value * UNIT_MICROS[unit], node=node, scope=scope)
+
+
+def _timestampdiff(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    unit, zone = str(node.fields["unit"]).upper(), scope.zone(node)
+    if unit not in {*UNIT_MICROS, *UNIT_MONTHS} or set(_operand_types(operands)) != {types.TIMESTAMP}:
+        return None
+    name = Literal(unit.encode(), types.STRING)
+    return Call(Function.TIMESTAMPDIFF, (name, *operands), types.LONG, zone=zone) if zone else None
+
+
+def _through_utc(function: Function) -> Converter:
+    """Return the converter of a function that moves a time to or from a constant zone."""
+
+    def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+        moment, written = operands[0], text_of(operands[1])
+        zone = "" if written is None else scope.named_zone(written.decode())
+        if type_of(moment) != types.TIMESTAMP or not zone:
+            return None
+        return Call(function, (moment, Literal(zone.encode(), types.STRING)), types.TIMESTAMP)
+
+    return converter
+
+
+def _moment_of_seconds(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    """Convert `timestamp_seconds` of an integer; where the result does not fit, nothing is claimed."""
+    (seconds,) = operands
+    return Cast(seconds, types.TIMESTAMP, Mode.ANSI) if type_of(seconds).integral else None
+
+
+def _from_unixtime(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    seconds, pattern = operands
+    moment = _moment_of_seconds(node, (seconds,), scope)
+    return None if moment is None else _date_format(node, (moment, pattern), scope)
+
+
 def _days_between(node: Node, operands: Operands, scope: Scope) -> Expression | None:
     return (
         Call(Function.DATEDIFF, operands, types.INTEGER)
@@ -183,6 +298,14 @@ TIMES: Mapping[str, Converter] = {
     "DateSub": _date_shift(Function.DATE_SUB),
     "AddMonths": _date_shift(Function.ADD_MONTHS),
     "DateAddYMInterval": _add_interval,
+    "DateAddInterval": _date_plus_interval,
+    "TimestampAddYMInterval": _plus_months,
+    "TimestampAdd": _timestampadd,
+    "TimestampDiff": _timestampdiff,
+    "FromUTCTimestamp": _through_utc(Function.FROM_UTC),
+    "ToUTCTimestamp": _through_utc(Function.TO_UTC),
+    "SecondsToTimestamp": _moment_of_seconds,
+    "FromUnixTime": _from_unixtime,
     "DateDiff": _days_between,
     "UnixDate": _days,
     "UnixSeconds": _seconds,

@@ -39,6 +39,21 @@ def _in(operand: Expression, *values: int) -> In:
     return In(operand, tuple(Literal(value, INTEGER) for value in values))
 
 
+def _plus(operand: Column, months: int = 0, days: int = 0, micros: int = 0) -> Call:
+    parts = Literal(months, INTEGER), Literal(days, INTEGER), Literal(micros, LONG)
+    zone = ZONE if operand.type == TIMESTAMP else ""
+    return Call(Function.PLUS_INTERVAL, (operand, *parts), operand.type, zone=zone)
+
+
+def _between(unit: str, start: Expression, end: Expression) -> Call:
+    return Call(Function.TIMESTAMPDIFF, (Literal(unit.encode(), STRING), start, end), LONG, zone=ZONE)
+
+
+def _through_utc(function: Function, operand: Expression) -> Call:
+    return Call(function, (operand, Literal(ZONE.encode(), STRING)), TIMESTAMP)
+
+
+_NOON = Literal(1_583_033_400_000_000, TIMESTAMP)
 _DAY_OF_T = Cast(T, DATE, zone=ZONE)
 _DAY_TEXT = Call(Function.DATE_FORMAT, (T, Literal(b"yyyy-MM-dd", STRING)), STRING, zone=ZONE)
 _OF_TIME = (Function.HOUR, Function.MINUTE, Function.SECOND)
@@ -75,6 +90,18 @@ _TIMES: dict[str, Expression] = {
     "an instant's local time": _compare(Comparison.LESS, Cast(T, TIMESTAMP_NTZ, zone=ZONE), N),
     "a local time's instant": _compare(Comparison.LESS, Cast(N, TIMESTAMP, zone=ZONE), T),
     "a date's first instant": _compare(Comparison.LESS, Cast(D, TIMESTAMP, zone=ZONE), T),
+    "+ hours =": _compare(Comparison.EQUAL, _plus(T, micros=10_800_000_000), _NOON),
+    "+ days": _compare(Comparison.LESS, _plus(T, days=1), U),
+    "+ days =": _compare(Comparison.EQUAL, _plus(T, days=-3), _NOON),
+    "+ months": _compare(Comparison.LESS, U, _plus(T, months=2)),
+    "+ months of a local time": _compare(Comparison.LESS, N, _plus(N, months=-1)),
+    "+ months, days and hours": _compare(Comparison.LESS, U, _plus(T, 1, -2, 3_600_000_000)),
+    "timestampdiff": _compare(Comparison.LESS, Literal(3, LONG), _between("DAY", T, U)),
+    "timestampdiff =": _compare(Comparison.EQUAL, Literal(-3, LONG), _between("HOUR", _NOON, T)),
+    "timestampdiff of months =": _compare(Comparison.EQUAL, Literal(3, LONG), _between("MONTH", _NOON, T)),
+    "from_utc_timestamp": _compare(Comparison.LESS, _through_utc(Function.FROM_UTC, T), U),
+    "to_utc_timestamp": _compare(Comparison.LESS, _through_utc(Function.TO_UTC, T), U),
+    "seconds' instant": _compare(Comparison.LESS, Cast(K, TIMESTAMP), T),
     "a local time's date": _compare(Comparison.LESS, Cast(N, DATE), Literal(19_000, DATE)),
 }
 _FIELDS: dict[str, Expression] = {

@@ -11,18 +11,20 @@ from pruning.rules.interpreters.arrow.kernels import Lanes
 from pruning.rules.sets.primitives import MICROS_PER_DAY
 from pruning.rules.time import calendar, cycles, steps
 from pruning.rules.time.cycles import CYCLES, CYCLES_MAX, OF_TIME
-from pruning.rules.time.steps import MICROS_MAX, PIECES_MAX, Action, Envelope, Step, zone_of
+from pruning.rules.time.steps import PIECES_MAX, Action, Envelope, Step, zone_of
 from pruning.rules.time.zones import PERIOD_MICROS, PiecewiseShift
 
 _END = 2**63 - 1  # the end of a piece that has none
-_ONE_BY_ONE = frozenset({Action.TEXT, Action.TRUNCATE, Action.UNIT_INSTANT})
+_ONE_BY_ONE = frozenset(
+    {Action.TEXT, Action.TRUNCATE, Action.UNIT_INSTANT, Action.DAYS_LATER, Action.MONTHS_LATER}
+)
 
 
 def apply(step: Step, bend: Envelope, bound: pa.Array, target: Type, lane_type: pa.DataType) -> Lanes:
     """Apply a step to each lane; null where it has no value, or one that does not fit."""
     valid = bound.is_valid().to_numpy(zero_copy_only=False)
     numbers = bound.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
-    limit = steps.DAYS_MAX if step.action is Action.MIDNIGHT else MICROS_MAX
+    limit = steps.greatest_operand(step)
     valid &= (numbers <= limit) & (numbers >= -limit)
     if step.action in _ONE_BY_ONE:
         return _one_by_one(step, bend, numbers, valid, lane_type)
@@ -202,6 +204,10 @@ _LANES: Mapping[Action, Callable[[Step, np.ndarray, Envelope], np.ndarray]] = {
     Action.UNIT_START: lambda step, numbers, _: calendar.unit_start(numbers, step.unit),
     Action.LAST_DAY: lambda _step, numbers, _: calendar.last_day(numbers),
     Action.PLUS_MONTHS: lambda step, numbers, _: calendar.plus_months(numbers, step.number),
+    Action.LOCAL_MONTHS: lambda step, numbers, bend: steps.LOCAL_MONTHS[bend](numbers, step.number),
+    Action.QUOTIENT: lambda step, numbers, _: calendar.toward_zero(numbers, step.number),
+    Action.MONTHS_SINCE: lambda step, numbers, _: calendar.months_between(step.number, numbers),
+    Action.TIMES: lambda step, numbers, _: numbers * step.number,
     Action.YEAR: lambda _step, numbers, _: calendar.year_of(numbers),
     Action.FIELD: lambda step, numbers, _: CYCLES[step.field].field(numbers),
     Action.CYCLE: _cycle,

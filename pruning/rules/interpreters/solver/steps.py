@@ -10,7 +10,7 @@ from pruning.expressions.types import Type
 from pruning.rules.interpreters.solver.numbers import Number, Term
 from pruning.rules.interpreters.solver.theory import Theory
 from pruning.rules.sets.primitives import MICROS_PER_DAY
-from pruning.rules.time.steps import MICROS_MAX, UTC, Action, Envelope, Step
+from pruning.rules.time.steps import UTC, Action, Envelope, Step, greatest_operand
 
 
 def apply_step(
@@ -18,7 +18,7 @@ def apply_step(
 ) -> tuple[Term, Number]:
     """Return whether a step has a value at a number, and that value."""
     result = Number(step_of(theory, step, bend, number.value), z3.IntVal(0))
-    limit = MICROS_MAX // MICROS_PER_DAY if step.action is Action.MIDNIGHT else MICROS_MAX
+    limit = greatest_operand(step)
     defined = z3.And(number.value <= limit, number.value >= -limit)
     return z3.And(defined, theory.in_type(result, target)), result
 
@@ -36,4 +36,8 @@ def step_of(theory: Theory, step: Step, bend: Envelope, number: Term) -> Term:
             return number * MICROS_PER_DAY
         case Action.REFLECT:
             return step.number - number
+        case Action.TIMES:
+            return number * step.number
+        case Action.QUOTIENT:
+            return z3.If(number >= 0, number / step.number, -((-number) / step.number))
     return theory.times.of(step, bend, number)

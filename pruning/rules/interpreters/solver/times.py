@@ -2,7 +2,8 @@
 
 MONOTONE: a step that never decreases does not; nor do the least value from a number on and the
 greatest one up to it. ZONES: these two enclose the step. OWN OFFSET: an instant truncated in its
-zone, and a midnight, lie between the least and the greatest instant of that local time. CYCLE: a
+zone or moved by its local time, and a midnight, lie between the least and the greatest instant of the local
+time. CYCLE: a
 field increases inside a cycle. NEXT: no number whose field is wanted lies between one and the next
 such number; likewise PREVIOUS.
 """
@@ -19,7 +20,9 @@ from pruning.rules.time.cycles import CYCLES, OF_TIME
 from pruning.rules.time.steps import Action, Envelope, Step
 
 _TRUNCATED = frozenset({Action.TRUNCATE, Action.UNIT_INSTANT})
-_ENVELOPED = _TRUNCATED | {Action.LOCAL, Action.INSTANT}
+_LATER = frozenset({Action.DAYS_LATER, Action.MONTHS_LATER})
+_AT_OWN_OFFSET = _TRUNCATED | _LATER
+_ENVELOPED = _AT_OWN_OFFSET | {Action.LOCAL, Action.LOCAL_MONTHS, Action.INSTANT}
 _SEARCHES = frozenset({Action.NEXT, Action.PREVIOUS})
 
 
@@ -69,9 +72,9 @@ class TimeSteps:
         return terms
 
     def _ask_for_starts(self) -> None:
-        """Name the local time of each truncated instant too, so that axioms cover it."""
+        """Name the local time of each truncated or moved instant too, so that axioms cover it."""
         for (step, _), points in list(self.points.items()):
-            for point in list(points.values()) if step.action in _TRUNCATED else []:
+            for point in list(points.values()) if step.action in _AT_OWN_OFFSET else []:
                 self._start(step, point.number)
 
     def _here(self, step: Step) -> list[Point]:
@@ -95,12 +98,16 @@ class TimeSteps:
             for point in list(points.values()) if step.zone == zone else []:
                 if step.action is Action.MIDNIGHT:
                     yield Point(point.number * MICROS_PER_DAY, point.result)
-                elif step.action in _TRUNCATED:
+                elif step.action in _AT_OWN_OFFSET:
                     yield Point(self._start(step, point.number), point.result)
 
     def _start(self, step: Step, number: Term) -> Term:
-        """Return the local time at the start of the unit that an instant is in."""
+        """Return the local time at the start of the unit that an instant is in, or to which it is moved."""
         local = self.of(Step(Action.LOCAL, zone=step.zone), Envelope.HERE, number)
+        if step.action is Action.DAYS_LATER:
+            return local + step.number * MICROS_PER_DAY
+        if step.action is Action.MONTHS_LATER:
+            return self.of(Step(Action.LOCAL_MONTHS, step.number), Envelope.HERE, local)
         if not step.unit:
             return local / step.number * step.number
         start = self.of(Step(Action.UNIT_START, unit=step.unit), Envelope.HERE, local / MICROS_PER_DAY)
