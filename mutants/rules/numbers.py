@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from mutants.rules.rule_mutant import MutantRows, RuleMutant, mutants_of_family
 from pruning.expressions import trees
-from pruning.expressions.trees import Arithmetic, Cast, Function
+from pruning.expressions.trees import Arithmetic, Cast, Expression, Function, type_of
 from pruning.rules.analysis import ranges
 from pruning.rules.analysis.environment import Environment
 from pruning.rules.analysis.evaluation import Analysis, Rule, rule_key
@@ -16,6 +16,9 @@ from pruning.rules.compile.table import RULES
 from pruning.rules.families import arithmetic, casts, elementary, extremes, rounding
 from pruning.rules.program.builder import Builder
 from pruning.rules.program.functions import Apply, Side
+from pruning.rules.sets import cuts
+from pruning.rules.sets.cuts import Cuts
+from pruning.rules.sets.outcomes import ValueSet
 
 # Computes fields of the range of a result, from the ranges of the two operands.
 Change: TypeAlias = Callable[[Builder, Range, Range], dict[str, Any]]
@@ -241,7 +244,19 @@ ARITHMETIC: MutantRows = {
     ),
 }
 
+
+def _never_negative(node: Any, values: ValueSet) -> tuple[Expression, ValueSet]:
+    """Texts of integers taken to be digits alone."""
+    integers = casts.cast_preimage(node, values)
+    assert integers is not None
+    operand, inside = integers
+    assert isinstance(inside.cuts, Cuts)
+    positive = cuts.above(0, type_of(operand), inclusive=True)
+    return operand, replace(inside, cuts=cuts.intersection(inside.cuts, positive))
+
+
 CASTS: MutantRows = {
+    "integers without a sign": (Cast, replace(casts.CAST, preimage=_never_negative), "bigint as text ="),
     "no zone": (Cast, Rule(range=_no_zone), "date to timestamp, ANSI"),
     "cast never NULL": (Cast, Rule(range=_narrowing_cast_never_null), "bigint to tinyint, TRY"),
     "decimals rounded to integers": (

@@ -41,6 +41,8 @@ def cast(value: Value | None, source: Type, target: Type, mode: Mode, *, zone: s
         return time_text(int(value), source.kind, zone)
     if source.kind is Kind.STRING and target.kind in _TIMES:
         return parse_time(value, target, mode, zone)
+    if source.integral and target.kind is Kind.STRING:
+        return str(int(value)).encode()
     if not isinstance(value, bytes) and _is_numeric(source):
         if target.kind is Kind.BOOLEAN:
             return bool(value != 0)

@@ -41,7 +41,14 @@ from strategies.base.times import days, instants, local_times
 from strategies.base.values import values
 from strategies.choices import choose
 from strategies.predicates.sources import Leaf, Source, drawn_column, plain_comparison, text_in
-from strategies.predicates.text_predicates import general_like, prefix_like, rlike, text_function, two_texts
+from strategies.predicates.text_predicates import (
+    general_like,
+    integer_text,
+    prefix_like,
+    rlike,
+    text_function,
+    two_texts,
+)
 from strategies.predicates.time_predicates import (
     TIMES,
     cast_of_time,
@@ -196,7 +203,7 @@ _LEAVES: Mapping[Topic, tuple[Leaf, ...]] = {
     Topic.TRUNC: (truncated_date,),
     Topic.FIELDS: (field_of_time,),
     Topic.DATE_ARITHMETIC: (date_arithmetic, interval_arithmetic),
-    Topic.CASTS: (cast_of_time, cast_of_time, cast_of_time, read_date),
+    Topic.CASTS: (cast_of_time, cast_of_time, cast_of_time, read_date, integer_text),
     Topic.DATE_FORMAT: (time_format,),
     Topic.LISTS: (_text_list,),
 }
@@ -214,6 +221,7 @@ _NEEDED: Mapping[Leaf, tuple[Kind, ...]] = {
     interval_arithmetic: (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ),
     cast_of_time: TIMES,
     read_date: _TEXT,
+    integer_text: (Kind.INTEGER,),
     time_format: _INSTANT,
     _text_list: _TEXT,
 }

@@ -5,6 +5,7 @@ from hypothesis.strategies import DrawFn
 
 from pruning.expressions.trees import (
     Call,
+    Cast,
     Compare,
     Comparison,
     Contains,
@@ -19,7 +20,7 @@ from pruning.expressions.trees import (
 from pruning.expressions.types import INTEGER, STRING, Kind
 from strategies.base.texts import like_pattern, prefix_pattern, regular_expression
 from strategies.choices import choose
-from strategies.predicates.sources import Source, comparison, drawn_column, text_in
+from strategies.predicates.sources import Source, cell, comparison, drawn_column, text_in
 
 _PADS = (b" ", b" ", b"0", b"ab")
 _REMOVED = (b" 0", b"a", b"x ")
@@ -72,6 +73,16 @@ def text_function(draw: DrawFn, source: Source) -> Expression:
         return StartsWith(operand, text[: draw(st.integers(0, len(text)))].encode())
     others = [text_in(draw, source, column), text + "a", text[:-1]]
     return comparison(draw, operand, STRING, [text.encode(), *(other.encode() for other in others)])
+
+
+def integer_text(draw: DrawFn, source: Source) -> Expression:
+    """Draw `CAST(n AS STRING)` against texts of a column's integers, patterns, and texts of no integer."""
+    column = drawn_column(draw, source, Kind.INTEGER)
+    operand, text = Cast(column, STRING), str(cell(draw, source, column, 0))
+    if draw(st.booleans()):
+        return Like(operand, *like_pattern(draw, text))
+    others = (text[:-1], f"0{text}", f"{text}0", f"-{text}", f" {text}")
+    return comparison(draw, operand, STRING, [text.encode(), choose(draw, others).encode()])
 
 
 def two_texts(draw: DrawFn, source: Source) -> Expression:

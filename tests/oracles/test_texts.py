@@ -8,6 +8,7 @@ from oracles.meaning.brute_force import evaluate
 from oracles.meaning.numbers import NoSecondOpinion
 from pruning.expressions.trees import (
     Call,
+    Cast,
     Column,
     Contains,
     EndsWith,
@@ -87,6 +88,14 @@ def test_functions_of_text_agree_with_spark(spark: SparkSession) -> None:
     found = conformance(spark, S, TEXTS, CALLS)
     assert found.different == ()
     assert found.compared == len(TEXTS) * len(CALLS)
+
+
+def test_texts_of_integers_agree_with_spark(spark: SparkSession) -> None:
+    numbers = [0, -1, 7, 10, -10, 2**31 - 1, -(2**31)]
+    assert (
+        conformance(spark, Column("n", INTEGER), numbers, [Cast(Column("n", INTEGER), STRING)]).different
+        == ()
+    )
 
 
 def test_letter_case_agrees_with_spark_all_over_the_basic_plane(spark: SparkSession) -> None:

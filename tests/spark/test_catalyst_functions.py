@@ -73,6 +73,8 @@ TEXTS = {
     "char_length(s) = 3": "(length(`s`) = 3)",
     "rpad(s, 5, 'xy') = 'abcxy'": "(rpad(`s`, 5, 'xy') = 'abcxy')",
     "rpad(s, 2) = 'ab'": "(rpad(`s`, 2, ' ') = 'ab')",
+    "CAST(i AS STRING) LIKE '1_'": "(CAST(`i` AS string) LIKE '1_')",
+    "CAST(tiny AS STRING) IN ('3', '04')": "(CAST(`tiny` AS string) IN ('3', '04'))",
     "concat(s, i) = 'abc3'": "(concat(`s`, CAST(`i` AS string)) = 'abc3')",
 }  # fmt: skip
 AT_PLUS = "(`at` + make_interval(0, {}, 0, {}, 0, 0, CAST('{}' AS decimal(18,6))))"

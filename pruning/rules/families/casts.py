@@ -1,10 +1,13 @@
-"""CAST among numbers, booleans, dates and times ([M] 5.3.7); for text see `rules.time.text_casts`."""
+"""CAST among numbers, booleans, dates and times ([M] 5.3.7), and of integers to text.
+
+For casts of text see `rules.time.text_casts`.
+"""
 
 from dataclasses import replace
 from functools import lru_cache
 
-from pruning.expressions.trees import Cast, Expression, Function, Mode
-from pruning.expressions.types import BOOLEAN, DOUBLE, TIMESTAMP_NTZ, Kind, Type, Value
+from pruning.expressions.trees import Cast, Expression, Function, Mode, type_of
+from pruning.expressions.types import BOOLEAN, DOUBLE, STRING, TIMESTAMP_NTZ, Kind, Type, Value
 from pruning.rules.analysis import ranges
 from pruning.rules.analysis.environment import Environment
 from pruning.rules.analysis.evaluation import Analysis, Rule
@@ -18,6 +21,7 @@ from pruning.rules.program.operations import Bound, Flag
 from pruning.rules.sets import decimals, primitives
 from pruning.rules.sets.outcomes import ValueSet
 from pruning.rules.sets.primitives import ZONE_OFFSET_MICROS_MAX, keeps_order
+from pruning.rules.text.integer_texts import integer_preimage
 from pruning.rules.time.step_chains import step_chain
 from pruning.rules.time.text_casts import is_text_to_time, text_preimage
 
@@ -273,7 +277,10 @@ def _widened_by_zone(build: Builder, operand: Range, target: Type) -> Range:
 
 
 def cast_preimage(node: Expression, values: ValueSet) -> tuple[Expression, ValueSet] | None:
-    """Return the operand's values whose cast is in a set, for dates, times and text cast to them."""
+    """Return the operand's values whose cast is in a set: dates, times, text as these, integers as text."""
+    if isinstance(node, Cast) and node.type == STRING and type_of(node.operand).integral:
+        integers = integer_preimage(values.cuts, type_of(node.operand))
+        return node.operand, ValueSet(integers, null=values.null)
     if isinstance(node, Cast) and is_text_to_time(node):
         return text_preimage(node, values)
     return time_preimage(node, values)

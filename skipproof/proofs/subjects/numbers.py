@@ -9,6 +9,7 @@ from pruning.expressions.trees import (
     Column,
     Expression,
     Function,
+    Like,
     Literal,
     Mode,
     Operator,
@@ -29,7 +30,7 @@ from pruning.expressions.types import (
     Type,
     decimal,
 )
-from skipproof.proofs.subjects.parts import NAN, A, B, C, D, E, P, Q, S, X, Y, literal
+from skipproof.proofs.subjects.parts import NAN, A, B, C, D, E, P, Q, S, X, Y, equal, literal
 
 # By operator: a type in which D and E, or D and a literal of two digits, always fit, as Spark gives it.
 _DECIMAL_RESULTS = {
@@ -130,10 +131,15 @@ def _casts() -> dict[str, Expression]:
         (DOUBLE, BOOLEAN),
         (decimal(10, 2), BOOLEAN),
     ]
-    return {
+    subjects: dict[str, Expression] = {
         f"{source} to {target}, {mode.name}": Cast(Column("a", source), target, mode)
         for source, target in pairs
         for mode in Mode
+    }
+    return subjects | {
+        "bigint as text =": equal(Cast(Column("k", LONG), STRING), Literal(b"-42", STRING)),
+        "int as text LIKE": Like(Cast(A, STRING), b"12%"),
+        "int as text": Cast(A, STRING),
     }
 
 
