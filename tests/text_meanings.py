@@ -120,3 +120,19 @@ def rpad(value: str, length: int, pad: str) -> str:
     """RPAD, which cuts as well."""
     missing = max(length, 0) - len(value)
     return (value + pad * max(missing, 0))[: max(length, 0)] if pad else value[: max(length, 0)]
+
+
+def lpad(value: str, length: int, pad: str) -> str:
+    """LPAD, which cuts as well."""
+    missing = max(length, 0) - len(value)
+    return ((pad * max(missing, 0))[: max(missing, 0)] + value)[: max(length, 0)]
+
+
+def before(value: str, separator: str, count: int) -> str:
+    """SUBSTRING_INDEX: what comes before an occurrence; occurrences may overlap."""
+    place = -1
+    for _ in range(count):
+        place = value.find(separator, place + 1)
+        if place < 0:
+            return value
+    return value[:place]

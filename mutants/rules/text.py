@@ -106,6 +106,11 @@ FUNCTIONS: Mapping[str, tuple[Function, dict[str, Any], str]] = {
     "concat below its start": (Function.CONCAT, {"range": _below_its_operand}, "concat"),
     "length never 0": (Function.LENGTH, {"range": _never_empty}, "length"),
     "rpad never NULL": (Function.RPAD, {"range": _not_null}, "rpad"),
+    "lpad never NULL": (Function.LPAD, {"range": _not_null}, "lpad"),
+    "lpad changes nothing": (Function.LPAD, {"preimage": _itself}, "lpad ="),
+    "replace changes nothing": (Function.REPLACE, {"preimage": _itself}, "replace ="),
+    "substring_index changes nothing": (Function.SUBSTRING_INDEX, {"preimage": _itself}, "substring_index ="),
+    "instr never 0": (Function.INSTR, {"range": _never_empty}, "instr"),
     "rpad changes nothing": (Function.RPAD, {"preimage": _itself}, "rpad ="),
 }
 

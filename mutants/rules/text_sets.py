@@ -14,6 +14,7 @@ from pruning.expressions.trees import Function
 from pruning.expressions.types import INTEGER, STRING
 from pruning.rules.families import patterns
 from pruning.rules.sets import cuts, languages, value_sets
+from pruning.rules.sets.cuts import Cuts
 from pruning.rules.sets.languages import Language
 from pruning.rules.sets.value_sets import Values
 from pruning.rules.text import (
@@ -24,6 +25,7 @@ from pruning.rules.text import (
     like_patterns,
     preimages,
     regular_expressions,
+    search_preimages,
 )
 from pruning.rules.text.characters import byte_language
 
@@ -46,6 +48,8 @@ def _replace_attribute(module: Any, name: str, value: object) -> Iterator[None]:
             *cached,
             preimages.trim_preimage,
             preimages.substring_preimage,
+            search_preimages.replace_preimage,
+            search_preimages.start_preimage,
             patterns._substring_sets,
         ):
             function.cache_clear()
@@ -54,6 +58,8 @@ def _replace_attribute(module: Any, name: str, value: object) -> Iterator[None]:
         *cached,
         preimages.trim_preimage,
         preimages.substring_preimage,
+        search_preimages.replace_preimage,
+        search_preimages.start_preimage,
         patterns._substring_sets,
     ):
         function.cache_clear()
@@ -207,4 +213,21 @@ PREIMAGE_MUTANTS: Mapping[str, Callable[[Any], Values | None]] = {
     "CONCAT forgets its end": lambda wanted: preimages.concat_preimage(wanted, b"", b""),
     "LENGTH in bytes": _length_in_bytes,
     "RPAD never cuts": _only_shorter,
+    "LPAD as RPAD": lambda wanted: preimages.pad_preimage(wanted, 2, "b"),
+    "REPLACE of the first alone": _ask_with(
+        search_preimages._Search,
+        "kept_after",
+        lambda search, kept, character: 0,
+        lambda wanted: search_preimages.replace_preimage(wanted, "aab", "b"),
+    ),
+    "the text starts over after a mismatch": _ask_with(
+        search_preimages,
+        "_search",
+        lambda part: search_preimages._Search(part, (0,) * (len(part) + 1)),
+        lambda wanted: search_preimages.start_preimage(wanted, "aab", 1),
+    ),
+    "separators that do not overlap": lambda wanted: search_preimages.start_preimage(wanted, "aa", 1),
+    "positions from 0": lambda wanted: search_preimages.position_preimage(
+        Cuts(wanted.first, tuple((int(place) + 1, after) for place, after in wanted.points)), "b"
+    ),
 }

@@ -200,6 +200,28 @@ def _pad(text: Value, length: Value, pad: Value) -> Value:
     return (characters + filling * missing)[: int(length)].encode()
 
 
+def _left_pad(text: Value, length: Value, pad: Value) -> Value:
+    characters, filling = characters_of(text), characters_of(pad)
+    missing = int(length) - len(characters)
+    before = (filling * missing)[:missing] if missing > 0 else ""
+    return (before + characters)[: max(int(length), 0)].encode()
+
+
+def _replace(text: Value, part: Value, replacement: Value) -> Value:
+    characters, sought = characters_of(text), characters_of(part)
+    return characters.replace(sought, characters_of(replacement)).encode() if sought else text
+
+
+def _before_separator(text: Value, separator: Value, count: Value) -> Value:
+    """Return what comes before the so many-th occurrence, which may overlap the one before it."""
+    characters, sought, place = characters_of(text), characters_of(separator), -1
+    for _ in range(int(count)):
+        place = characters.find(sought, place + 1)
+        if place < 0:
+            return text
+    return characters[:place].encode()
+
+
 _FUNCTIONS: Mapping[Function, Callable[..., Value]] = {
     Function.UPPER: _case_function(str.upper),
     Function.LOWER: _case_function(str.lower),
@@ -210,4 +232,8 @@ _FUNCTIONS: Mapping[Function, Callable[..., Value]] = {
     Function.CONCAT: _concat,
     Function.LENGTH: lambda text: len(characters_of(text)),
     Function.RPAD: _pad,
+    Function.LPAD: _left_pad,
+    Function.REPLACE: _replace,
+    Function.SUBSTRING_INDEX: _before_separator,
+    Function.INSTR: lambda text, part: characters_of(text).find(characters_of(part)) + 1,
 }

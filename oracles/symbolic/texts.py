@@ -16,7 +16,7 @@ def call_axioms(
     node: Call, result: SymbolicValue, operands: list[SymbolicValue], place: Callable[[bytes], Term]
 ) -> list[Term]:
     """Return the axioms for one call, about its result where that is not NULL."""
-    if node.function is Function.LENGTH:
+    if node.function in (Function.LENGTH, Function.INSTR):
         terms = [result.value >= 0]
     elif node.function is Function.RTRIM or _is_start(node):
         terms = [result.value <= operands[0].value]

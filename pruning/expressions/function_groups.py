@@ -13,6 +13,10 @@ TEXT_FUNCTIONS = frozenset(
         Function.CONCAT,
         Function.LENGTH,
         Function.RPAD,
+        Function.LPAD,
+        Function.REPLACE,
+        Function.SUBSTRING_INDEX,
+        Function.INSTR,
     }
 )
 TIME_FUNCTIONS = frozenset(

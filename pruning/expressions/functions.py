@@ -15,7 +15,10 @@ class Function(enum.Enum):
     negative ones count from the end) and the length. TRIM, LTRIM and RTRIM take a text, and may take
     a `Literal` text of the characters to remove instead of spaces. LENGTH counts characters. CONCAT
     takes any number of texts, NULL where any is. RPAD takes a text, a `Literal` length and a `Literal`
-    pad.
+    pad, LPAD likewise. REPLACE takes a text and two `Literal` texts, the part and its replacement.
+    SUBSTRING_INDEX takes a text, a `Literal` separator and a positive `Literal` int; where the text is not
+    UTF-8, its faults may become U+FFFD. INSTR takes a text and a `Literal` part; it counts characters from 1,
+    and is 0 where the part does not occur.
 
     Time: DATE_TRUNC takes a `Literal` unit and a timestamp, TRUNC a date and a `Literal` unit; the unit
     is an upper-case name of Spark's, and a unit that Spark does not know gives NULL. YEAR to
@@ -56,6 +59,10 @@ class Function(enum.Enum):
     CONCAT = "concat"
     LENGTH = "length"
     RPAD = "rpad"
+    LPAD = "lpad"
+    REPLACE = "replace"
+    SUBSTRING_INDEX = "substring_index"
+    INSTR = "instr"
 
     DATE_TRUNC = "date_trunc"
     TRUNC = "trunc"

@@ -63,7 +63,12 @@ def text_function(draw: DrawFn, source: Source) -> Expression:
     operand, text = _function_call(draw, column, text_in(draw, source, column))
     if draw(st.integers(0, 3)) == 0:
         operand, text = _function_call(draw, operand, text)
-    shape = choose(draw, ("compare", "compare", "compare", "length", "like", "startswith"))
+    shape = choose(draw, ("compare", "compare", "compare", "length", "position", "like", "startswith"))
+    if shape == "position":
+        part = _part(draw, text)
+        place = text.find(part) + 1
+        call = Call(Function.INSTR, (operand, _text(part.encode())), INTEGER)
+        return comparison(draw, call, INTEGER, [place, place + 1, 0])
     if shape == "length":
         length = len(text)
         return comparison(draw, Call(Function.LENGTH, (operand,), INTEGER), INTEGER, [length, length + 1])
@@ -102,10 +107,10 @@ def _function_call(draw: DrawFn, operand: Expression, text: str) -> tuple[Expres
         return Call(function, (operand,), STRING), _ascii(function, text)
     if function is Function.SUBSTRING:
         return _substring(draw, operand, text)
-    if function is Function.RPAD:
-        length, pad = len(text) + draw(st.integers(-1, 3)), choose(draw, _PADS)
-        padded = (text + pad.decode() * 4)[: max(length, 0)]
-        return Call(function, (operand, Literal(length, INTEGER), _text(pad)), STRING), padded
+    if function in (Function.RPAD, Function.LPAD):
+        return _pad_call(draw, function, operand, text)
+    if function in (Function.REPLACE, Function.SUBSTRING_INDEX):
+        return _search_call(draw, function, operand, text)
     if function is Function.CONCAT:
         before, after = choose(draw, (("", "!"), ("x", ""), ("a", "b"), ("", " ")))
         parts = (_text(before.encode()), operand, _text(after.encode()))
@@ -113,6 +118,32 @@ def _function_call(draw: DrawFn, operand: Expression, text: str) -> tuple[Expres
         return Call(function, kept, STRING), before + text + after
     removed = choose(draw, _REMOVED)
     return Call(function, (operand, _text(removed)), STRING), text.strip(removed.decode())
+
+
+def _pad_call(draw: DrawFn, function: Function, operand: Expression, text: str) -> tuple[Expression, str]:
+    length, pad = len(text) + draw(st.integers(-1, 3)), choose(draw, _PADS)
+    missing = (pad.decode() * 4)[: max(length - len(text), 0)]
+    padded = missing + text if function is Function.LPAD else text + missing
+    call = Call(function, (operand, Literal(length, INTEGER), _text(pad)), STRING)
+    return call, padded[: max(length, 0)]
+
+
+def _search_call(draw: DrawFn, function: Function, operand: Expression, text: str) -> tuple[Expression, str]:
+    """Draw a function that searches the text for a part of it, or for another one."""
+    part = _part(draw, text)
+    if function is Function.REPLACE:
+        replacement = choose(draw, ("", "a", part + part))
+        call = Call(function, (operand, _text(part.encode()), _text(replacement.encode())), STRING)
+        return call, text.replace(part, replacement)
+    count = choose(draw, (1, 1, 2))
+    call = Call(function, (operand, _text(part.encode()), Literal(count, INTEGER)), STRING)
+    return call, part.join(text.split(part)[:count])
+
+
+def _part(draw: DrawFn, text: str) -> str:
+    """Draw a part of a text, which is not empty."""
+    start = draw(st.integers(0, max(len(text) - 1, 0)))
+    return text[start : start + choose(draw, (1, 1, 2))] or choose(draw, ("-", "/", "aa"))
 
 
 def _substring(draw: DrawFn, operand: Expression, text: str) -> tuple[Expression, str]:
@@ -143,4 +174,7 @@ def _text(value: bytes) -> Literal:
 
 _PLAIN = (Function.UPPER, Function.LOWER, Function.LTRIM, Function.RTRIM)
 # TRIM occurs twice: alone and, as the last one, with characters to remove.
-_FUNCTIONS = (*_PLAIN, Function.SUBSTRING, Function.SUBSTRING, Function.RPAD, Function.CONCAT, Function.TRIM)
+_FUNCTIONS = (
+    *_PLAIN, Function.SUBSTRING, Function.SUBSTRING, Function.RPAD, Function.LPAD, Function.CONCAT,
+    Function.REPLACE, Function.SUBSTRING_INDEX, Function.SUBSTRING_INDEX, Function.TRIM,
+)  # fmt: skip

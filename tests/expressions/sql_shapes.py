@@ -142,6 +142,10 @@ TEXTS: list[Expression] = [
     of_text(Function.SUBSTRING, S, number(-3), number(2)),
     of_text(Function.CONCAT, S, text(b"-"), S),
     of_text(Function.RPAD, S, number(5), text(b" ")),
+    of_text(Function.LPAD, S, number(5), text(b" ")),
+    of_text(Function.REPLACE, S, text(b"x'y"), text("é".encode())),
+    of_text(Function.SUBSTRING_INDEX, S, text(b"/"), number(2)),
+    less(Call(Function.INSTR, (S, text(b"'x")), types.INTEGER), A),
     less(Call(Function.LENGTH, (S,), types.INTEGER), A),
 ]
 TIMES: list[Expression] = [

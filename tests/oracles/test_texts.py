@@ -44,7 +44,7 @@ def text(value: str) -> Literal:
 
 def of_text(function: Function, *more: Expression) -> Call:
     """The function of the column and more operands."""
-    return Call(function, (S, *more), INTEGER if function is Function.LENGTH else STRING)
+    return Call(function, (S, *more), INTEGER if function in (Function.LENGTH, Function.INSTR) else STRING)
 
 
 CALLS = [
@@ -56,6 +56,13 @@ CALLS = [
         for length in (-1, 0, 1, 2, 20)
     ),
     of_text(Function.CONCAT, text("\u00e9"), S),
+    *(
+        of_text(Function.LPAD, number(length), text(pad))
+        for length, pad in ((4, "xy"), (2, ""), (-1, " "), (7, "\U0001f600"))
+    ),
+    *(of_text(Function.REPLACE, text(part), text("yy")) for part in ("a", "abc", "", "\u00e9")),
+    *(of_text(Function.SUBSTRING_INDEX, text(part), number(n)) for part in ("a", "bc") for n in (1, 2)),
+    *(of_text(Function.INSTR, text(part)) for part in ("b", "bc", "x", "\u2028")),
     of_text(Function.RPAD, number(4), text("xy")),
     of_text(Function.RPAD, number(2), text("")),
     of_text(Function.RPAD, number(-1), text(" ")),

@@ -11,9 +11,11 @@ from text_meanings import (
     FAULTS,
     LETTERS,
     Regex,
+    before,
     faulty,
     is_text,
     like,
+    lpad,
     read,
     rlike,
     rpad,
@@ -33,6 +35,7 @@ from pruning.rules.text import (
     interval_preimages,
     letter_case,
     preimages,
+    search_preimages,
 )
 
 VALUES = [
@@ -230,6 +233,31 @@ CASES: Mapping[str, Predicate | Preimage] = {
         language_of(b"ab"),
         lambda wanted: preimages.pad_preimage(wanted, 2, " "),
         of_text(lambda s: rpad(s, 2, " ")),
+    ),
+    "LPAD as RPAD": Preimage(
+        language_of(b"ba"),
+        lambda wanted: search_preimages.left_pad_preimage(wanted, 2, "b"),
+        of_text(lambda s: lpad(s, 2, "b")),
+    ),
+    "REPLACE of the first alone": Preimage(
+        language_of(b"b"),
+        lambda wanted: search_preimages.replace_preimage(wanted, "aab", "b"),
+        of_text(lambda s: s.replace("aab", "b")),
+    ),
+    "the text starts over after a mismatch": Preimage(
+        language_of(b"a"),
+        lambda wanted: search_preimages.start_preimage(wanted, "aab", 1),
+        of_text(lambda s: before(s, "aab", 1)),
+    ),
+    "separators that do not overlap": Preimage(
+        language_of(b"a"),
+        lambda wanted: search_preimages.start_preimage(wanted, "aa", 2),
+        of_text(lambda s: before(s, "aa", 2)),
+    ),
+    "positions from 0": Preimage(
+        cuts.of_values([1], INTEGER),
+        lambda wanted: search_preimages.position_preimage(wanted, "b"),
+        of_text(lambda s: s.find("b") + 1),
     ),
 }
 

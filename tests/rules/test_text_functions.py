@@ -8,7 +8,7 @@ import pytest
 from budget import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from text_meanings import LETTERS, SPACED, faulty, is_text, rpad, substring, texts
+from text_meanings import LETTERS, SPACED, before, faulty, is_text, lpad, rpad, substring, texts
 from text_nodes import S, call, preimage, text_rules
 
 from pruning.expressions.sql import to_sql
@@ -44,6 +44,22 @@ CALLS: dict[str, tuple[Call, Meaning]] = {
     "rpad with more": (call(Function.RPAD, 4, "éb"), lambda s: rpad(s, 4, "éb")),
     "rpad with nothing": (call(Function.RPAD, 2, ""), lambda s: rpad(s, 2, "")),
     "rpad to less than nothing": (call(Function.RPAD, -1, "x"), lambda s: ""),
+    "lpad": (call(Function.LPAD, 3, " "), lambda s: lpad(s, 3, " ")),
+    "lpad with more": (call(Function.LPAD, 4, "éb"), lambda s: lpad(s, 4, "éb")),
+    "lpad with nothing": (call(Function.LPAD, 2, ""), lambda s: lpad(s, 2, "")),
+    "lpad to less than nothing": (call(Function.LPAD, -1, "x"), lambda s: ""),
+    "replace": (call(Function.REPLACE, "a", "é"), lambda s: s.replace("a", "é")),
+    "replace aab": (call(Function.REPLACE, "aab", "b"), lambda s: s.replace("aab", "b")),
+    "replace aa by more": (call(Function.REPLACE, "aa", " a "), lambda s: s.replace("aa", " a ")),
+    "replace é by nothing": (call(Function.REPLACE, "é", ""), lambda s: s.replace("é", "")),
+    "replace nothing": (call(Function.REPLACE, "", "x"), lambda s: s),
+    "before a space": (call(Function.SUBSTRING_INDEX, " ", 1), lambda s: s.split(" ")[0]),
+    "before the second a": (call(Function.SUBSTRING_INDEX, "a", 2), lambda s: before(s, "a", 2)),
+    "before the second aa": (call(Function.SUBSTRING_INDEX, "aa", 2), lambda s: before(s, "aa", 2)),
+    "before éb": (call(Function.SUBSTRING_INDEX, "éb", 1), lambda s: s.split("éb")[0]),
+    "position of b": (call(Function.INSTR, "b"), lambda s: s.find("b") + 1),
+    "position of aab": (call(Function.INSTR, "aab"), lambda s: s.find("aab") + 1),
+    "position of é": (call(Function.INSTR, "é"), lambda s: s.find("é") + 1),
     "length": (call(Function.LENGTH), len),
 }
 for _position, _length in itertools.product((-3, -2, -1, 0, 1, 2, 3), (-1, 0, 1, 2, 2**31 - 1)):
@@ -51,6 +67,7 @@ for _position, _length in itertools.product((-3, -2, -1, 0, 1, 2, 3), (-1, 0, 1,
         call(Function.SUBSTRING, _position, _length),
         lambda s, position=_position, length=_length: substring(s, position, length),
     )
+COUNTS = tuple(name for name, (node, _) in CALLS.items() if node.type == INTEGER)
 VALUES = tuple(texts(SPACED, 3)) + tuple(texts(("a", " "), 5)) + tuple(texts(LETTERS, 1))
 WRONG = tuple(faulty(("a", " ", "é"), 1))
 # RPAD keeps what CHAR columns do not cut; so of longer texts more is in the answer than is so.
@@ -107,7 +124,7 @@ RESULTS = {name: [(value, result_of(name, value)) for value in VALUES] for name 
 @examples(0.3)
 @given(st.data())
 def test_what_becomes_wanted_is_what_means_so(name: str, data: st.DataObject) -> None:
-    wanted = data.draw(wanted_lengths() if name == "length" else wanted_sets())
+    wanted = data.draw(wanted_lengths() if name in COUNTS else wanted_sets())
     check(name, wanted, RESULTS[name])
 
 
@@ -115,11 +132,12 @@ def test_spark_says_what_the_sets_say(spark) -> None:
     """One query, with strings that are not UTF-8 among its rows."""
     values = [*texts(SPACED, 2), *texts(LETTERS, 1), *texts(("a", " ", "é"), 4), *WRONG]
     frame = spark.createDataFrame([(bytearray(value),) for value in values], "b binary")
-    names = [name for name in CALLS if name != "length"]
+    names = [name for name in CALLS if name not in COUNTS]
+    counted = ", ".join(to_sql(CALLS[name][0]) for name in COUNTS)
     columns = ", ".join(f"cast({to_sql(CALLS[name][0])} as binary)" for name in names)
     rows = (
         frame.selectExpr("b", "cast(b as string) s")
-        .selectExpr("b", f"array({columns})", "length(s)")
+        .selectExpr("b", f"array({columns})", f"array({counted})")
         .collect()
     )
     sets = [cuts.of_values([b"a"], STRING), cuts.below(b"a ", STRING, inclusive=True)]
@@ -136,10 +154,12 @@ def test_spark_says_what_the_sets_say(spark) -> None:
             check(name, wanted, results)
         for result in {result for _, result in results[-len(WRONG) :]}:
             check(name, cuts.of_values([result], STRING), results[-len(WRONG) :])
-    lengths = [(bytes(row[0]), row[2]) for row in rows]
-    for wanted in (cuts.of_values([length], INTEGER) for length in range(8)):
-        check("length", wanted, lengths)
-        check("length", cuts.complement(wanted), lengths)
+    for position, name in enumerate(COUNTS):
+        numbers = [(bytes(row[0]), row[2][position]) for row in rows]
+        assert all(not is_text(value) or number == result_of(name, value) for value, number in numbers)
+        for wanted in (cuts.of_values([number], INTEGER) for number in range(8)):
+            check(name, wanted, numbers)
+            check(name, cuts.complement(wanted), numbers)
 
 
 @given(st.binary(max_size=8), st.lists(st.binary(max_size=8), max_size=10), st.integers(-1, 4))
@@ -261,6 +281,8 @@ def test_binary_operands_are_left_alone() -> None:
         (call(Function.SUBSTRING, -40, 40), cuts.of_values([b"a"], STRING), b"a"),
         (call(Function.RPAD, 5000, " "), cuts.of_values([b"a".ljust(5000)], STRING), b"a"),
         (call(Function.LENGTH), cuts.of_values([5000], INTEGER), b"a" * 5000),
+        (call(Function.INSTR, "b"), cuts.of_values([5000], INTEGER), b"a" * 4999 + b"b"),
+        (call(Function.LPAD, 5000, " "), cuts.of_values([b"a".rjust(5000)], STRING), b"a"),
     ],
 )
 def test_what_takes_too_many_states_is_looser_and_loses_nothing(

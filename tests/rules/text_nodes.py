@@ -7,6 +7,7 @@ from pruning.rules.sets.outcomes import ValueSet
 from pruning.rules.sets.value_sets import Values
 
 S = Column("s", STRING)
+_COUNTS = (Function.LENGTH, Function.INSTR)
 
 
 def call(function: Function, *arguments: str | int | None, operand: Expression = S) -> Call:
@@ -17,7 +18,7 @@ def call(function: Function, *arguments: str | int | None, operand: Expression =
         )
         for value in arguments
     )
-    return Call(function, (operand, *literals), INTEGER if function is Function.LENGTH else STRING)
+    return Call(function, (operand, *literals), INTEGER if function in _COUNTS else STRING)
 
 
 def preimage(node: Call, wanted: Values) -> Values:
@@ -42,4 +43,8 @@ def text_rules() -> dict[Function, text_functions.Rule]:
         Function.CONCAT: text_functions.CONCAT,
         Function.LENGTH: text_functions.LENGTH,
         Function.RPAD: text_functions.RPAD,
+        Function.LPAD: text_functions.LPAD,
+        Function.REPLACE: text_functions.REPLACE,
+        Function.SUBSTRING_INDEX: text_functions.SUBSTRING_INDEX,
+        Function.INSTR: text_functions.INSTR,
     }

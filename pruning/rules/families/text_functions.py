@@ -19,10 +19,11 @@ from pruning.rules.sets.languages import Language
 from pruning.rules.sets.outcomes import EVERYTHING, NOTHING, ValueSet
 from pruning.rules.sets.primitives import prefix_end
 from pruning.rules.sets.value_sets import Values
-from pruning.rules.text import ascii_case, interval_preimages, letter_case, preimages
+from pruning.rules.text import ascii_case, interval_preimages, letter_case, preimages, search_preimages
 
 _Preimage = tuple[Expression, ValueSet]
 _SPACE = b" "
+_COUNT_MAX = 16  # occurrences of a separator; more are not analysed
 
 
 def case_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
@@ -94,7 +95,7 @@ def concat_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
 
 
 def pad_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
-    """Return the preimage of RPAD."""
+    """Return the preimage of RPAD or LPAD."""
     assert isinstance(node, Call)
     operand, *arguments = node.operands
     literals = [literal.value for literal in arguments if isinstance(literal, Literal)]
@@ -107,7 +108,52 @@ def pad_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
     text = _decode(pad)
     if text is None:
         return None
-    return _operand_preimage(operand, values, lambda wanted: preimages.pad_preimage(wanted, length, text))
+    pad_text = (
+        search_preimages.left_pad_preimage if node.function is Function.LPAD else preimages.pad_preimage
+    )
+    return _operand_preimage(operand, values, lambda wanted: pad_text(wanted, length, text))
+
+
+def replace_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
+    """Return the preimage of REPLACE by literal texts."""
+    assert isinstance(node, Call)
+    operand, *arguments = node.operands
+    texts = [_text(argument) for argument in arguments]
+    if not _on_text(node) or None in texts:
+        return None
+    part, replacement = (str(text) for text in texts)
+    return _operand_preimage(
+        operand, values, lambda wanted: search_preimages.replace_preimage(wanted, part, replacement)
+    )
+
+
+def start_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
+    """Return the preimage of SUBSTRING_INDEX by a literal separator and a small positive number."""
+    assert isinstance(node, Call)
+    operand, separator, count = node.operands
+    text, number = _text(separator), count.value if isinstance(count, Literal) else None
+    if not _on_text(node) or not text or not isinstance(number, int) or not 1 <= number <= _COUNT_MAX:
+        return None
+    return _operand_preimage(
+        operand, values, lambda wanted: search_preimages.start_preimage(wanted, text, number)
+    )
+
+
+def position_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
+    """Return the preimage of INSTR of a literal text."""
+    assert isinstance(node, Call)
+    operand, part = node.operands[0], _text(node.operands[1])
+    if type_of(operand) != STRING or not part or not isinstance(values.cuts, Cuts):
+        return None
+    if values.cuts.full or values.cuts.empty:
+        return operand, values
+    return operand, _with_cuts(values, _simplest(search_preimages.position_preimage(values.cuts, part)))
+
+
+def _text(operand: Expression) -> str | None:
+    """Return the text of a literal; None of NULL, of what is not UTF-8, and of any other operand."""
+    value = operand.value if isinstance(operand, Literal) else None
+    return _decode(value) if isinstance(value, bytes) else None
 
 
 def length_preimage(node: Expression, values: ValueSet) -> _Preimage | None:
@@ -239,4 +285,7 @@ RTRIM = Rule(range=shortened_range, preimage=trim_preimage)
 SUBSTRING = Rule(range=shortened_range, preimage=substring_preimage)
 CONCAT = Rule(range=lengthened_range, preimage=concat_preimage)
 LENGTH = Rule(range=length_range, preimage=length_preimage)
-RPAD = Rule(range=unknown_range, preimage=pad_preimage)
+RPAD = LPAD = Rule(range=unknown_range, preimage=pad_preimage)
+REPLACE = Rule(range=unknown_range, preimage=replace_preimage)
+SUBSTRING_INDEX = Rule(range=unknown_range, preimage=start_preimage)
+INSTR = Rule(range=length_range, preimage=position_preimage)

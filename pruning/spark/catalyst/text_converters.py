@@ -109,10 +109,40 @@ def _substring(node: Node, operands: Operands, scope: Scope) -> Expression | Non
     return Call(Function.SUBSTRING, operands, types.STRING) if fits else None
 
 
-def _pad(node: Node, operands: Operands, scope: Scope) -> Expression | None:
-    text, length, pad = operands
-    fits = _are_strings((text,)) and is_int_constant(length) and text_of(pad) is not None
-    return Call(Function.RPAD, operands, types.STRING) if fits else None
+def _pad(function: Function) -> Converter:
+    def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+        text, length, pad = operands
+        fits = _are_strings((text,)) and is_int_constant(length) and text_of(pad) is not None
+        return Call(function, operands, types.STRING) if fits else None
+
+    return converter
+
+
+def _replace(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    text, *parts = operands
+    fits = _are_strings((text,)) and all(text_of(part) is not None for part in parts)
+    return Call(Function.REPLACE, operands, types.STRING) if fits else None
+
+
+def _start(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    """Convert `substring_index`, which counts from the end if the number is negative."""
+    text, separator, count = operands
+    fits = _are_strings((text,)) and bool(text_of(separator)) and is_int_constant(count)
+    positive = isinstance(count, Literal) and isinstance(count.value, int) and count.value > 0
+    return Call(Function.SUBSTRING_INDEX, operands, types.STRING) if fits and positive else None
+
+
+def _instr(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    text, part = operands
+    fits = _are_strings((text,)) and bool(text_of(part))
+    return Call(Function.INSTR, operands, types.INTEGER) if fits else None
+
+
+def _locate(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    """Convert `locate` and `position` from the first character on."""
+    part, text, start = operands
+    first = isinstance(start, Literal) and start.value == 1
+    return _instr(node, (text, part), scope) if first else None
 
 
 def _static_call(node: Node, operands: Operands, scope: Scope) -> Expression | None:
@@ -156,6 +186,11 @@ TEXTS: Mapping[str, Converter] = {
     "StringTrimLeft": _trim(Function.LTRIM),
     "StringTrimRight": _trim(Function.RTRIM),
     "Substring": _substring,
-    "StringRPad": _pad,
+    "StringRPad": _pad(Function.RPAD),
+    "StringLPad": _pad(Function.LPAD),
+    "StringReplace": _replace,
+    "SubstringIndex": _start,
+    "StringInstr": _instr,
+    "StringLocate": _locate,
     "objects.StaticInvoke": _static_call,
 }

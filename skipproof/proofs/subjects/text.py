@@ -79,6 +79,12 @@ def _functions() -> dict[str, Expression]:
         "length >": less(literal(3), call(Function.LENGTH, S, type_=INTEGER)),
         "rpad": call(Function.RPAD, S, literal(4), text(b" ")),
         "rpad =": equal(call(Function.RPAD, S, literal(4), text(b" ")), text(b"ab  ")),
+        "lpad": call(Function.LPAD, S, literal(4), text(b"0")),
+        "lpad =": equal(call(Function.LPAD, S, literal(4), text(b"0")), text(b"00ab")),
+        "replace =": equal(call(Function.REPLACE, S, text(b"a"), text(b"b")), text(b"bb")),
+        "substring_index =": equal(call(Function.SUBSTRING_INDEX, S, text(b"/"), literal(1)), text(b"ab")),
+        "instr": call(Function.INSTR, S, text(b"x"), type_=INTEGER),
+        "instr =": equal(call(Function.INSTR, S, text(b"x"), type_=INTEGER), literal(2)),
         "NOT upper =": Not(equal(call(Function.UPPER, S), text(b"AB"))),
         "LIKE of lower": Like(call(Function.LOWER, S), b"a%b"),
     }
