@@ -12,6 +12,7 @@ from pruning.expressions.trees import (
     Coalesce,
     Compare,
     Comparison,
+    Function,
     In,
     Literal,
     Not,
@@ -186,6 +187,14 @@ def _element_narrowed(analysis: Analysis, node: Any, environment: Environment, t
     return analysis.assume(node.body, environment, truths)
 
 
+def _item_is_not_null(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """Takes each array to have the element."""
+    return replace(
+        conditions.item_range(analysis, node, environment),
+        may_null=analysis.range(node.operands[0], environment).may_null,
+    )
+
+
 def _elements_are_not_null(analysis: Analysis, node: Any, environment: Environment) -> Range:
     """Elements taken never to be NULL."""
     return ranges.not_null(analysis.build, conditions.element_range(analysis, node, environment))
@@ -266,6 +275,16 @@ MUTANTS: Mapping[str, RuleMutant] = {
         "quantifiers",
         "two elements",
     ),
+    **{
+        f"{function.value} never NULL": RuleMutant(
+            function, Rule(range=_item_is_not_null), "quantifiers", subject
+        )
+        for function, subject in (
+            (Function.ELEMENT_AT, "an item"),
+            (Function.ARRAY_MAX, "the greatest item"),
+            (Function.ARRAY_MIN, "the least item"),
+        )
+    },
     "element never NULL": RuleMutant(
         trees.Element, Rule(range=_elements_are_not_null), "quantifiers", "element"
     ),

@@ -16,10 +16,10 @@ from oracles.meaning.arithmetic import calculate
 from oracles.meaning.casts import cast
 from oracles.meaning.functions import call
 from oracles.meaning.numbers import NoSecondOpinion
-from oracles.meaning.quantifiers import RowValues, element_value, truths_of_elements
+from oracles.meaning.quantifiers import RowValues, element_value, item_value, truths_of_elements
 from oracles.meaning.texts import is_like, is_rlike, text_call
 from oracles.meaning.times import time_call
-from pruning.expressions.function_groups import TEXT_FUNCTIONS, TIME_FUNCTIONS
+from pruning.expressions.function_groups import ARRAY_FUNCTIONS, TEXT_FUNCTIONS, TIME_FUNCTIONS
 from pruning.expressions.trees import (
     And,
     Arithmetic,
@@ -86,6 +86,8 @@ def evaluate(expression: Expression, row: RowValues, *, zone: str = "UTC") -> Va
             return calculate(operator, value(left), value(right), operands, type_, mode)
         case Cast(operand, type_, mode):
             return cast(value(operand), type_of(operand), type_, mode, zone=expression.zone or zone)
+        case Call(function, (Element() as element, *index)) if function in ARRAY_FUNCTIONS:
+            return item_value(function, element, row, *map(value, index))
         case Call():
             return _call_value(expression, value, expression.zone or zone)
         case Case(branches, otherwise):

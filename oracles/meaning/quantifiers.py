@@ -4,11 +4,12 @@ A row holds an array as a tuple under its column's name; an element is a value, 
 struct's fields, or None.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from pruning.expressions.names import leaf_name
-from pruning.expressions.trees import Element
+from pruning.expressions.trees import Element, Function
 from pruning.expressions.types import Value
 
 Elements: TypeAlias = tuple[Any, ...]
@@ -26,10 +27,35 @@ def truths_of_elements(
     return (truth({**row, leaf_name(array, ()): element}) for element in elements)
 
 
-def element_value(element: Element, row: RowValues) -> Value | None:
-    """Return the value of an element's leaf, from the element that `truths_of_elements` put into the row."""
-    cell: Any = row[leaf_name(element.array, ())]
-    for field in element.fields:
+def item_value(
+    function: Function, element: Element, row: RowValues, index: Value | None = None
+) -> Value | None:
+    """Return the element of a row's array that a function picks, or its field; None where there is none."""
+    elements = row[element.array]
+    if elements is None:
+        return None
+    assert isinstance(elements, tuple)
+    values = [_leaf(item, element.fields) for item in elements]
+    if function is Function.ELEMENT_AT:
+        place = 0 if index is None else int(index)
+        return values[place - (place > 0)] if 1 <= abs(place) <= len(values) else None
+    present = [value for value in values if value is not None]
+    greatest = function is Function.ARRAY_MAX
+    return sorted(present, key=_rank)[-1 if greatest else 0] if present else None
+
+
+def _rank(value: Value) -> tuple[bool, Value]:
+    """Return the place of a value in Spark's order, which ends with NaN."""
+    return (True, 0) if isinstance(value, float) and math.isnan(value) else (False, value)
+
+
+def _leaf(cell: Any, fields: tuple[str, ...]) -> Value | None:
+    for field in fields:
         cell = None if cell is None else cell[field]
     value: Value | None = cell
     return value
+
+
+def element_value(element: Element, row: RowValues) -> Value | None:
+    """Return the value of an element's leaf, from the element that `truths_of_elements` put into the row."""
+    return _leaf(row[leaf_name(element.array, ())], element.fields)

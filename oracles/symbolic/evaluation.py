@@ -28,7 +28,7 @@ from oracles.symbolic.casts import are_numbers, cast
 from oracles.symbolic.functions import axioms, call
 from oracles.symbolic.ideals import NO, YES, ZERO, Ideals, SymbolicValue, Term, choose, fit, is_less
 from pruning.expressions import trees
-from pruning.expressions.function_groups import TEXT_FUNCTIONS, TIME_FUNCTIONS
+from pruning.expressions.function_groups import ARRAY_FUNCTIONS, TEXT_FUNCTIONS, TIME_FUNCTIONS
 from pruning.expressions.traversal import walk
 from pruning.expressions.trees import Comparison, Element, Expression, Function, Mode, Quantifier, type_of
 from pruning.expressions.types import BOOLEAN, BYTES, NULL, Kind, Type, Value
@@ -261,7 +261,19 @@ def _arithmetic(meaning: Meaning, node: Any) -> SymbolicValue:
     return arithmetic(meaning.real_functions, node.operator, operands, types, node.type, node.mode)
 
 
+def _item(meaning: Meaning, node: Any) -> SymbolicValue:
+    """Return some element of the array on the row, or NULL."""
+    assert meaning.element is not None
+    if node not in meaning.opaque_outcomes:
+        element, missing = meaning.element(node.operands[0]), z3.Bool(meaning.fresh("no item"))
+        null, nan = z3.Or(missing, element.null), z3.And(element.nan, z3.Not(missing))
+        meaning.opaque_outcomes[node] = replace(element, null=null, nan=nan)
+    return meaning.opaque_outcomes[node]
+
+
 def _call(meaning: Meaning, node: Any) -> SymbolicValue:
+    if node.function in ARRAY_FUNCTIONS:
+        return _item(meaning, node)
     if node.function in _UNKNOWN:
         return _unknown_call(meaning, node)
     extreme = node.function in (Function.GREATEST, Function.LEAST)

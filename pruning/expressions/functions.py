@@ -11,6 +11,10 @@ class Function(enum.Enum):
     literal number of digits after the point, negative ones too. LN and the other logarithms are NULL
     where their operand is not positive (LOG1P: not above -1).
 
+    Arrays: ELEMENT_AT takes an `Element` and an int, which counts elements from 1, or back from the end; NULL
+    where there is none. ARRAY_MAX and ARRAY_MIN take an `Element`: NULL is no candidate, NaN the greatest.
+    For these, the `Element` stands for all elements of the array, or their fields.
+
     Text: SUBSTRING takes a text and two `Literal` ints, the position (1 is the first character,
     negative ones count from the end) and the length. TRIM, LTRIM and RTRIM take a text, and may take
     a `Literal` text of the characters to remove instead of spaces. LENGTH counts characters. CONCAT
@@ -49,6 +53,10 @@ class Function(enum.Enum):
     POWER = "power"
     GREATEST = "greatest"
     LEAST = "least"
+
+    ELEMENT_AT = "try_element_at"
+    ARRAY_MAX = "array_max"
+    ARRAY_MIN = "array_min"
 
     UPPER = "upper"
     LOWER = "lower"

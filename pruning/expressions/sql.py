@@ -10,6 +10,7 @@ import string
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 
+from pruning.expressions.function_groups import ARRAY_FUNCTIONS
 from pruning.expressions.names import quoted_name, quoted_path
 from pruning.expressions.traversal import children, walk
 from pruning.expressions.trees import (
@@ -219,6 +220,8 @@ def _call(node: Call, operands: list[str]) -> str:
     if node.function in _TRIMMED and len(operands) > 1:
         text, characters = operands
         return f"trim({_TRIMMED[node.function]} {characters} FROM {text})"
+    if node.function in ARRAY_FUNCTIONS:
+        return _of_array(node, operands)
     if node.function is Function.PLUS_INTERVAL:
         return _plus_interval(node, operands[0])
     if node.function is Function.TIMESTAMPDIFF:
@@ -226,6 +229,16 @@ def _call(node: Call, operands: list[str]) -> str:
     # `unix_seconds` rounds down, as the expression does; Spark's `unix_timestamp` rounds toward zero.
     name = "unix_seconds" if node.function is Function.UNIX_TIMESTAMP else node.function.value
     return f"{name}({', '.join(operands)})"
+
+
+def _of_array(node: Call, operands: list[str]) -> str:
+    """Return a call on an array; its first operand stands for the elements, or a field of them."""
+    element = node.operands[0]
+    assert isinstance(element, Element)
+    fields = "".join(f".{quoted_name(field)}" for field in element.fields)
+    if node.function is Function.ELEMENT_AT:
+        return f"{node.function.value}({quoted_path(element.array)}, {operands[1]}){fields}"
+    return f"{node.function.value}({quoted_path(element.array)}{fields})"
 
 
 def _plus_interval(node: Call, operand: str) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from pruning.expressions import trees
-from pruning.expressions.function_groups import TEXT_FUNCTIONS, TIME_FUNCTIONS
+from pruning.expressions.function_groups import ARRAY_FUNCTIONS, TEXT_FUNCTIONS, TIME_FUNCTIONS
 from pruning.expressions.traversal import children, columns, walk
 from pruning.expressions.trees import (
     Arithmetic,
@@ -68,6 +68,7 @@ _FUNCTIONS = {
     Function.TRUNC: "trunc",
     Function.LAST_DAY: "trunc",
     Function.DATE_FORMAT: "date_format",
+    **dict.fromkeys(ARRAY_FUNCTIONS, "arrays"),
     **dict.fromkeys(TEXT_FUNCTIONS, "text functions"),
     **dict.fromkeys(_FIELDS_OF_TIME, "fields of time"),
     **dict.fromkeys(_DATE_ARITHMETIC, "date arithmetic"),

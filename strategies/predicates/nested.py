@@ -16,11 +16,13 @@ from hypothesis.strategies import DrawFn
 from pruning.expressions.names import leaf_name
 from pruning.expressions.trees import (
     And,
+    Call,
     Column,
     Compare,
     Comparison,
     Element,
     Expression,
+    Function,
     In,
     IsNull,
     Literal,
@@ -81,18 +83,37 @@ def array_tables(draw: DrawFn) -> ArrayTable:
 
 @st.composite
 def array_predicates(draw: DrawFn, table: ArrayTable) -> Expression:
-    """`exists`, `forall` and the written form of `array_contains`, alone or two of them combined.
+    """`exists`, `forall`, the written form of `array_contains`, and single elements; alone or two combined.
 
     Shrinks to: `exists` of an element that equals a constant.
     """
-    first = _quantifier(draw, table.type)
+    first = _condition(draw, table.type)
     shape = choose(draw, ("one", "one", "not", "and", "or"))
     if shape == "one":
         return first
     if shape == "not":
         return Not(first)
-    both = (first, _quantifier(draw, table.type))
+    both = (first, _condition(draw, table.type))
     return And(both) if shape == "and" else Or(both)
+
+
+def _condition(draw: DrawFn, type_: Type) -> Expression:
+    """Draw a quantifier, or a condition on one element."""
+    if draw(st.integers(0, 2)):
+        return _quantifier(draw, type_)
+    element, values = Element(NAME, (), type_), _INTS if type_ == INTEGER else _TEXTS
+    function = choose(
+        draw, (Function.ELEMENT_AT, Function.ELEMENT_AT, Function.ARRAY_MAX, Function.ARRAY_MIN)
+    )
+    place = (Literal(choose(draw, (1, 2, -1, 4)), INTEGER),) if function is Function.ELEMENT_AT else ()
+    item = Call(function, (element, *place), type_)
+    literals = [
+        Literal(value, type_) for value in draw(st.lists(st.sampled_from(values), min_size=1, max_size=3))
+    ]
+    shape = choose(draw, ("compare", "compare", "in", "null"))
+    if shape == "compare":
+        return Compare(choose(draw, Comparison), item, literals[0])
+    return In(item, tuple(literals)) if shape == "in" else IsNull(item)
 
 
 def _quantifier(draw: DrawFn, type_: Type) -> Expression:

@@ -192,6 +192,10 @@ TIMES: list[Expression] = [
 ARRAYS: list[Expression] = [
     less(FIELD, A),
     Or((StartsWith(DEEP, b"x"), IsNull(A))),
+    less(Call(Function.ELEMENT_AT, (X, number(-1)), types.INTEGER), A),
+    less(Call(Function.ELEMENT_AT, (PRICE, A), types.DOUBLE), D),
+    less(Call(Function.ARRAY_MAX, (X,), types.INTEGER), A),
+    less(Call(Function.ARRAY_MIN, (PRICE,), types.DOUBLE), D),
     quantified("xs", less(X, number(3))),
     quantified("xs", less(X, A), Quantifier.FORALL),
     quantified("x", EndsWith(Element("x", (), types.STRING), b"x")),

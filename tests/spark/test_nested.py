@@ -10,10 +10,11 @@ from pyspark.sql.types import StructType
 
 import pruning
 from pruning.expressions import types
+from pruning.expressions.function_groups import ARRAY_FUNCTIONS
 from pruning.expressions.names import field_name, leaf_name
 from pruning.expressions.sql import to_sql
 from pruning.expressions.traversal import walk
-from pruning.expressions.trees import Column, Element, Opaque, Quantified
+from pruning.expressions.trees import Call, Column, Element, Opaque, Quantified
 from pruning.metadata.table.schema import column_types
 from pruning.spark.drive import filter_technique
 from pruning.spark.drive.predicates import parse
@@ -49,6 +50,19 @@ CONSTRUCTS = {
         "(CASE WHEN (`s` IS NULL) THEN CAST(NULL AS boolean) ELSE exists(`ss`, x -> (x = `s`)) END)",
     "array_contains(ps.price, 3.0D)": "exists(`ps`, x -> (x.`price` = CAST('3.0' AS double)))",
     "exists(xs, x -> true)": "exists(`xs`, x -> true)",
+    "xs[0] = 3": "(try_element_at(`xs`, 1) = 3)",
+    "get(xs, 2) = 3": "(try_element_at(`xs`, 3) = 3)",
+    "element_at(ss, -1) LIKE 'a%'": "startswith(try_element_at(`ss`, (-1)), 'a')",
+    "try_element_at(r.ys, i) > 3": "(try_element_at(`r`.`ys`, `i`) > 3)",
+    "ps[0].price > 3": "(try_element_at(`ps`, 1).`price` > CAST('3.0' AS double))",
+    "element_at(ps, 1).q.n > 3": "(try_element_at(`ps`, 1).`q`.`n` > 3)",
+    "array_max(xs) > 3": "(array_max(`xs`) > 3)",
+    "array_min(ps.price) > 3": "(array_min(`ps`.`price`) > CAST('3.0' AS double))",
+    "arrays_overlap(xs, array(1, 2))": "exists(`xs`, x -> (x IN (1, 2)))",
+    "arrays_overlap(array('a', NULL, 'b'), ss)": "exists(`ss`, x -> (x IN ('a', 'b', CAST(NULL AS string))))",
+    "split(s, '-')[0] = 'abc'": "(substring_index(`s`, '-', 1) = 'abc')",
+    "split(s, '\\\\.', 3)[0] = 'abc'": "(substring_index(`s`, '.', 1) = 'abc')",
+    "split_part(s, '|', 1) = 'abc'": "(substring_index(`s`, '|', 1) = 'abc')",
     "NOT exists(xs, x -> x > 3)": "(NOT exists(`xs`, x -> (x > 3)))",
 }  # fmt: skip
 
@@ -67,9 +81,16 @@ UNKNOWN: dict[str, set[str]] = {
     "exists(array(i, 3), x -> x > 3)": {"i"},
     "exists(map_keys(m), x -> x = 'a')": {"m"},
     "m['a'] = 3": {"m"},
-    "xs[0] = 3": {"xs"},
+    "xs[i] = 3": {"xs", "i"},
+    "xx[0][0] = 3": {"xx"},
+    "element_at(m, 'a') = 3": {"m"},
+    "exists(ps, x -> x.price > ps[0].price)": {"ps"},
+    "split(s, '[.]')[0] = 'abc'": {"s"},
+    "split(s, '-', 1)[0] = 'abc'": {"s"},
+    "split(s, '-')[1] = 'abc'": {"s"},
+    "split_part(s, '-', 2) = 'abc'": {"s"},
     "size(xs) = 3": {"xs"},
-    "arrays_overlap(xs, array(1, 2))": {"xs"},
+    "arrays_overlap(xs, array(i, 2))": {"xs", "i"},
     "array_contains(xx, xs)": {"xx", "xs"},
 }
 
@@ -96,9 +117,14 @@ def test_other_variants_are_opaque_and_depend_on_no_variable(trees, sql):
     assert {column.name for column in found.columns} == UNKNOWN[sql]
 
 
-def test_elements_stand_below_their_quantifier_only(trees):
+def test_elements_stand_below_their_quantifier_or_a_function_of_arrays_only(trees):
     for tree in trees.values():
         inside = {id(part) for node in walk(tree) if isinstance(node, Quantified) for part in walk(node.body)}
+        inside |= {
+            id(node.operands[0])
+            for node in walk(tree)
+            if isinstance(node, Call) and node.function in ARRAY_FUNCTIONS
+        }
         assert all(id(node) in inside for node in walk(tree) if isinstance(node, Element))
 
 

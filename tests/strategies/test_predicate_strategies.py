@@ -11,7 +11,7 @@ from hypothesis.strategies import SearchStrategy, one_of
 from searches import find
 
 from oracles.meaning.brute_force import evaluate
-from pruning.expressions.function_groups import TEXT_FUNCTIONS, TIME_FUNCTIONS
+from pruning.expressions.function_groups import ARRAY_FUNCTIONS, TEXT_FUNCTIONS, TIME_FUNCTIONS
 from pruning.expressions.traversal import children, columns, walk
 from pruning.expressions.trees import (
     And,
@@ -221,7 +221,7 @@ def test_predicates_reach_each_comparison(operator: Comparison) -> None:
     assert is_one(find(OF_ALL_TYPES, is_one, settings=REACH))
 
 
-FUNCTIONS_OF_NUMBERS = frozenset(Function) - TEXT_FUNCTIONS - TIME_FUNCTIONS
+FUNCTIONS_OF_NUMBERS = frozenset(Function) - ARRAY_FUNCTIONS - TEXT_FUNCTIONS - TIME_FUNCTIONS
 # Spark has no try_div.
 OPERATIONS = [
     (operator, mode)

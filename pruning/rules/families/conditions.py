@@ -1,12 +1,14 @@
-"""IS NULL, IN a list, and exists and forall over the elements of an array ([M] 5.3.3, 5.3.4, 5.3.8).
+"""IS NULL, IN a list, exists and forall over the elements of an array ([M] 5.3.3, 5.3.4, 5.3.8); one element.
 
 IS NOT NULL is the negation of IS NULL. The literal members of IN are a set of values; an IN with any
 other member is the OR of equalities.
 """
 
 import math
+from dataclasses import replace
 
 from pruning.expressions.trees import (
+    Call,
     Column,
     Compare,
     Comparison,
@@ -94,6 +96,22 @@ def element_range(analysis: Analysis, node: Expression, _: Environment) -> Range
     return analysis.metadata_range(Column(node.name, node.type))
 
 
+def item_range(analysis: Analysis, node: Expression, _: Environment) -> Range:
+    """Return the range of one element of the array of each row, which may be missing.
+
+    Claim     Each row's value lies in the range.
+    Premises  The range of an `Element` encloses the elements of every row of the block.
+    Proof     (1) The value is an element of the row's array, or a field of one.
+              (2) Or it is NULL: of a NULL array, of an empty one, and where no element is in the place.
+    Unsound   if conditions on another element of the array narrowed it: so metadata alone is used.
+    """
+    assert isinstance(node, Call)
+    element = node.operands[0]
+    assert isinstance(element, Element)
+    elements = analysis.metadata_range(Column(element.name, node.type))  # (1)
+    return replace(elements, may_null=analysis.build.flag(True))  # (2)
+
+
 def may_hold_of_elements(
     analysis: Analysis, node: Expression, environment: Environment, truth: Truths
 ) -> Flag:
@@ -116,4 +134,5 @@ def may_hold_of_elements(
 IS_NULL = Rule(outcomes=null_outcomes)
 IN = Rule(may=may_be_in, assume=assume_in, outcomes=in_outcomes)
 ELEMENT = Rule(range=element_range)
+ITEM = Rule(range=item_range)
 QUANTIFIED = Rule(may=may_hold_of_elements)

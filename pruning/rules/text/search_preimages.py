@@ -157,7 +157,8 @@ def position_preimage(wanted: Cuts, part: str) -> Language | None:
 
     Claim     A string whose INSTR is in the set is in the answer.
     Proof     A state is the number of characters before what is kept, up to a limit above which all are
-              treated alike, and what is kept. Of a string with a malformed byte any position is possible.
+              treated alike, and what is kept. After a malformed byte the part occurs behind those characters
+              or nowhere, as characters are counted from the left.
     """
     ends = [int(value) for value, _ in wanted.points if not isinstance(value, bytes)]
     limit = max(1, min(max(ends, default=1), _POSITION_MAX))
@@ -176,6 +177,12 @@ def position_preimage(wanted: Cuts, part: str) -> Language | None:
             changes[ord(character)] = (start, still) if still < len(part) else done[holds(start + 1)]
         return with_changes(constant_transitions((min(before + kept + 1, limit), 0)), changes)
 
+    def accepts_malformed(state: tuple[int, int]) -> bool:
+        """Tell whether a position is wanted that is possible after a malformed byte."""
+        if state[0] < 0:
+            return state == done[True]
+        return wanted.holds(0) or sets.meets(state[0] + 1, None, wanted)
+
     def holds(position: int) -> bool:
         """Tell whether a position, or one of those that are treated alike, is wanted."""
         return wanted.holds(position) if position <= limit else sets.meets(position, None, wanted)
@@ -185,7 +192,7 @@ def position_preimage(wanted: Cuts, part: str) -> Language | None:
             start=(0, 0),
             moves=moves,
             accepts=lambda state: state == done[True] if state[0] < 0 else wanted.holds(0),
-            accepts_malformed=lambda state: state != done[False] and not wanted.empty,
+            accepts_malformed=accepts_malformed,
         )
     )
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 
 from py4j.protocol import Py4JError
 
-from pruning.expressions.trees import And, Cast, Column, Expression, Opaque, Or, type_of
+from pruning.expressions.function_groups import TEXT_FUNCTIONS
+from pruning.expressions.trees import And, Call, Cast, Column, Expression, Opaque, Or, type_of
 from pruning.expressions.types import Kind
 from pruning.spark.catalyst.converters import CONVERTERS
 from pruning.spark.catalyst.nested_converters import VARIABLE, attribute, has_free_variables
@@ -140,7 +141,8 @@ def _is_partly_known(node: Node, expression: Expression) -> bool:
     """Tell whether the rules may leave a converted node open: text and time functions, and casts of them."""
     if isinstance(expression, Cast):
         return not _TEXT_AND_TIME.isdisjoint((type_of(expression.operand).kind, expression.type.kind))
-    return (node.name in TEXTS or node.name in TIMES) and node.name not in _KNOWN_PARTS
+    is_text = isinstance(expression, Call) and expression.function in TEXT_FUNCTIONS
+    return (is_text or node.name in TEXTS or node.name in TIMES) and node.name not in _KNOWN_PARTS
 
 
 def _opaque(java: Java) -> Opaque:

@@ -1,21 +1,26 @@
-"""Converters of fields of structs and of conditions on the elements of arrays.
+"""Converters of fields of structs, of elements of arrays and conditions on them, and of parts of texts.
 
 A lambda's variable becomes an `Element` if its body belongs to one quantifier over an array that is a
 column, or a field of structs. Arrays of arrays, maps, quantifiers inside quantifiers and arrays that
 are computed are not converted.
 """
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from pruning.expressions import types
 from pruning.expressions.names import field_name, quoted_name
 from pruning.expressions.trees import (
+    Call,
     Case,
     Column,
     Compare,
     Comparison,
     Element,
     Expression,
+    Function,
+    In,
     IsNull,
     Literal,
     Quantified,
@@ -25,10 +30,15 @@ from pruning.expressions.trees import (
 from pruning.metadata.table.schema import is_nested
 from pruning.spark.catalyst.scope import Converter, Operands, Scope, have_same_type
 from pruning.spark.jvm.datatypes import element_of, fields_of, type_from_json
+from pruning.spark.jvm.literals import literal_value, set_values
 from pruning.spark.jvm.nodes import Node
 
 _QUANTIFIERS = {"ArrayExists": Quantifier.EXISTS, "ArrayForAll": Quantifier.FORALL}
 _LAMBDA = "LambdaFunction"
+_SPLITS = ("StringSplit", "StringSplitSQL")
+# In Java's regular expressions these characters stand for themselves, and an escaped punctuation mark too.
+_PLAIN_PATTERN = re.compile(rb"(?:[^\\.$|()\[\]{}^?*+]|\\[!-/:-@\[-`{-~])+")
+_ESCAPED = re.compile(rb"\\(.)", re.DOTALL)
 VARIABLE = "NamedLambdaVariable"
 
 
@@ -49,7 +59,11 @@ def has_free_variables(parts: list[Node]) -> bool:
 
 
 def _field(node: Node, operands: Operands, scope: Scope) -> Expression | None:
-    return _field_of(operands[0], node)
+    struct = operands[0]
+    if isinstance(struct, Call) and struct.function is Function.ELEMENT_AT:
+        element = _field_of(struct.operands[0], node)
+        return element and replace(struct, operands=(element, *struct.operands[1:]), type=element.type)
+    return _field_of(struct, node)
 
 
 def _field_of(struct: Expression | None, node: Node) -> Column | Element | None:
@@ -127,6 +141,86 @@ def _contains(node: Node, operands: Operands, scope: Scope) -> Expression | None
     return Case(((IsNull(member), Literal(None, types.BOOLEAN)),), quantified)
 
 
+def _array_item(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    """Convert `array[index]`, which counts from 0."""
+    index = operands[1]
+    if not isinstance(index, Literal) or not isinstance(index.value, int) or index.value < 0:
+        return None
+    return _item(node, Literal(index.value + 1, types.INTEGER), scope)
+
+
+def _element_at(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    """Convert `element_at` of an array."""
+    return _item(node, operands[1], scope) if type_of(operands[1]) == types.INTEGER else None
+
+
+def _item(node: Node, place: Expression, scope: Scope) -> Expression | None:
+    """Return the element in a place, counted from 1, of an array or of the parts of a column of texts."""
+    array = node.children[0]
+    if array.name in _SPLITS:
+        return _first_part(array, scope) if isinstance(place, Literal) and place.value == 1 else None
+    element = _array_elements(array, scope)
+    if element is None or _lambda_above(node) is not None:
+        return None
+    return Call(Function.ELEMENT_AT, (element, place), element.type)
+
+
+def _first_part(split: Node, scope: Scope) -> Expression | None:
+    """Return what comes before the first separator of a text; None if that is no constant text.
+
+    Spark reads faults of a text that is not UTF-8 as U+FFFD, which SUBSTRING_INDEX may do.
+    """
+    text, separator = _column(split.children[0], scope), split.children[1]
+    if text is None or text.type != types.STRING or separator.name != "Literal":
+        return None
+    constant = literal_value(separator, types.STRING)
+    assert isinstance(constant, bytes)
+    if split.name == "StringSplit":
+        limit = split.children[2]
+        if limit.name != "Literal" or int(limit.fields["value"]) == 1:
+            return None
+        constant = _literal_pattern(constant)
+    if not constant:
+        return None
+    parts = Literal(constant, types.STRING), Literal(1, types.INTEGER)
+    return Call(Function.SUBSTRING_INDEX, (text, *parts), types.STRING)
+
+
+def _literal_pattern(pattern: bytes) -> bytes:
+    """Return the text that a regular expression of plain and escaped characters matches; else nothing."""
+    match = _PLAIN_PATTERN.fullmatch(pattern)
+    return _ESCAPED.sub(rb"\1", pattern) if match else b""
+
+
+def _extreme_item(function: Function) -> Converter:
+    """Return the converter of the least or the greatest element."""
+
+    def converter(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+        element = _array_elements(node.children[0], scope)
+        if element is None or _lambda_above(node) is not None:
+            return None
+        return Call(function, (element,), element.type)
+
+    return converter
+
+
+def _overlap(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    """Convert `arrays_overlap` with a constant array: an element is in the list."""
+    if _lambda_above(node) is not None:
+        return None
+    for array, listed in (node.children, node.children[::-1]):
+        elements = _array_elements(array, scope)
+        if elements is None or listed.name != "Literal" or not elements.type.has_bounds:
+            continue
+        java = listed.java()
+        if element_of(type_from_json(listed.fields["dataType"])) != elements.type or java.value() is None:
+            return None
+        values = set_values(java.value().toSeq(java.dataType().elementType()), elements.type)
+        members = tuple(Literal(value, elements.type) for value in values)
+        return Quantified(Quantifier.EXISTS, elements.array, In(elements, members)) if members else None
+    return None
+
+
 def _lambda_above(node: Node) -> Node | None:
     """Return the innermost lambda that contains a node; None if there is none."""
     above = node.parent
@@ -148,4 +242,9 @@ NESTED: Mapping[str, Converter] = {
     "ArrayExists": _quantifier,
     "ArrayForAll": _quantifier,
     "ArrayContains": _contains,
+    "ArraysOverlap": _overlap,
+    "GetArrayItem": _array_item,
+    "ElementAt": _element_at,
+    "ArrayMax": _extreme_item(Function.ARRAY_MAX),
+    "ArrayMin": _extreme_item(Function.ARRAY_MIN),
 }

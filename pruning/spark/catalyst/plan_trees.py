@@ -29,8 +29,16 @@ from pruning.expressions.plans import (
     Window,
     attribute_name,
 )
-from pruning.expressions.traversal import columns
-from pruning.expressions.trees import MIRRORED, Column, Comparison, Expression, type_of
+from pruning.expressions.traversal import columns, walk
+from pruning.expressions.trees import (
+    MIRRORED,
+    Column,
+    Comparison,
+    Element,
+    Expression,
+    Quantified,
+    type_of,
+)
 from pruning.spark.catalyst.expressions import convert
 from pruning.spark.catalyst.leaves import FilterChain, PlanLeaf, Unsettled, chain_below, reads_data
 from pruning.spark.catalyst.scope import Scope
@@ -137,7 +145,10 @@ class PlanTrees:
         kind = simple_name(java)
         if kind == "Sample":
             raise Unsettled("the query takes a sample")
-        below = tuple(self._plan(child, chain_below(java, kind, chain)) for child in _input_nodes(java, kind))
+        below = tuple(
+            self._plan(child, chain_below(self.spark, java, kind, chain))
+            for child in _input_nodes(java, kind)
+        )
         node = self._leaf(java, kind, chain) if not below else self._node(java, kind, below)
         self.javas[node] = java
         return node
@@ -313,7 +324,12 @@ def _conjuncts(condition: Java) -> Iterator[Java]:
 
 
 def _is_over(expression: Expression, attributes: frozenset[str]) -> bool:
-    """Tell whether an expression names attributes, all of them among these, and has a known type."""
+    """Tell whether an expression names attributes, all of them among these, and has a known type.
+
+    Elements of arrays are of attributes that are no column of the expression.
+    """
+    if any(isinstance(part, Element | Quantified) for part in walk(expression)):
+        return False
     named = {name.split("`")[1] if name.startswith("`") else name for name in columns(expression)}
     return bool(named) and named <= attributes and type_of(expression).has_bounds
 

@@ -164,12 +164,18 @@ def _conditionals() -> dict[str, Expression]:
 def _quantifiers() -> dict[str, Expression]:
     element, number = Element("xs", (), INTEGER), Element("ys", ("price",), DOUBLE)
     exists, forall = Quantifier.EXISTS, Quantifier.FORALL
+    item = Call(Function.ELEMENT_AT, (element, literal(1)), INTEGER)
     above, below = less(literal(7), element), less(element, literal(3))
     return {
         "element": element,
         "exists": Quantified(exists, "xs", above),
         "forall": Quantified(forall, "xs", below),
         "exists of a field": Quantified(exists, "ys", less(number, X)),
+        "an item": item,
+        "an item =": equal(item, literal(3)),
+        "the greatest item": less(literal(7), Call(Function.ARRAY_MAX, (element,), INTEGER)),
+        "the least item": less(Call(Function.ARRAY_MIN, (number,), DOUBLE), X),
+        "an item and another": And((equal(item, literal(3)), Quantified(exists, "xs", above))),
         "two elements": And((Quantified(exists, "xs", above), Quantified(exists, "xs", below))),
         "one element": Quantified(exists, "xs", And((above, below))),
         "NOT exists": Not(Quantified(exists, "xs", above)),
