@@ -155,7 +155,20 @@ def test_a_slow_and_useless_conjunct_is_cut_and_named() -> None:
         assert again.deferred == ()
 
 
-def test_what_is_under_an_or_is_never_cut() -> None:
+def test_a_slow_and_useless_part_of_a_disjunct_is_cut_and_the_or_is_named() -> None:
+    """No block that the rest of the disjuncts skips is kept, and none is called ALL."""
+    known = metadata([value % 10 for value in range(CHUNKS * 10)])
+    large = Compare(Comparison.GREATER, A, Literal(8, LONG))
+    predicate = Or((And((selective(), useless(20))), And((useless(21), large))))
+    found = classify_within(predicate, known, read_seconds=2.0, clock=wound, chunk_lanes=10)
+    assert found.deferred == (predicate,)
+    possible = [int(value % 10 < 2 or value % 10 > 8) for value in range(CHUNKS * 10)]
+    assert found.verdicts.to_pylist() == possible
+    dear = classify_within(predicate, known, read_seconds=1e9, clock=wound, chunk_lanes=10)
+    assert dear.deferred == ()
+
+
+def test_a_disjunct_is_never_cut() -> None:
     """The whole of an OR may be, as a conjunct; the OR of a query that is nothing else is one."""
     known = metadata([value % 10 for value in range(CHUNKS * 10)])
     predicate = And((selective(), Or((useless(20), useless(21)))))

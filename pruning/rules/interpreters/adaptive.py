@@ -69,7 +69,8 @@ def run(
                   those are taken as true in "may be FALSE or may be NULL", which tells ALL from SOME.
               (3) Leaving out a child of the AND that may-be-TRUE is makes it hold on more lanes, so NONE
                   is claimed of fewer. (2) does not hold then, and ALL is claimed of none.
-              (3) would hold of any AND inside, too; there what a cut costs depends on the OR above.
+              (4) So does leaving out a child of an AND inside, for AND and OR never fall where a child rises.
+                  It costs at most the blocks on which that child alone makes its AND false.
 
     Args:
         program: As `pruning.rules.analysis.evaluation.analyse` makes it.
@@ -77,7 +78,7 @@ def run(
         lanes: The number of blocks.
         clock: Returns seconds since some fixed time; it decides orders and cuts.
         groups: Flags that are cut together, of the AND that may-be-TRUE is. Flags with the same groups
-            are cut together; those in no group are never cut.
+            are cut together; those in no group are never cut, nor is anything inside them.
         read_seconds: The time to read a block that is not skipped. None: nothing is cut.
         chunk_lanes: Blocks to evaluate at a time; None derives it from the program's size.
     """
@@ -86,9 +87,7 @@ def run(
     skips, homes = group_children(tree_of(program, may_true), groups)
     fails = tree_of(program, *others, true=implied_flags(program, may_true))
     work = len(program.operations) / max(1, len(program.inputs))
-    evaluator = _Evaluator(
-        prepare(program), clock, exclusive_leaves(program, Connective(Op.AND, (skips, fails))), work
-    )
+    evaluator = _Evaluator(prepare(program), clock, _owners(program, skips, fails), work)
     root, rest = _Node.of(skips), _Node.of(fails)
     spared = [child for child in range(len(root.children)) if not (homes and homes[child])]
     verdicts = np.zeros(lanes, np.int8)
@@ -100,8 +99,21 @@ def run(
             root.rerank()
             rest.rerank()
             if read_seconds is not None:
-                root.ranking.cut_last(lanes - done * size, read_seconds, spared)
-    return AdaptiveResult(verdicts, frozenset().union(*(homes[child] for child in root.ranking.cut)))
+                left, past = lanes - done * size, min(lanes, done * size)
+                root.ranking.cut_last(left, read_seconds, spared)
+                for child in set(root.ranking.order).difference(spared):
+                    root.children[child].cut_inside(left, read_seconds, past=past)
+    cut = (homes[child] for child in range(len(homes)) if root.is_cut(child))
+    return AdaptiveResult(verdicts, frozenset().union(*cut))
+
+
+def _owners(program: Program, skips: Tree, fails: Tree) -> dict[int, int]:
+    """Return the leaf whose time an operation counts as, if there is one.
+
+    What both trees need is computed for the first; the second is not evaluated once something was cut.
+    """
+    whole = Connective(Op.AND, (skips, fails))
+    return exclusive_leaves(program, whole) | exclusive_leaves(program, skips)
 
 
 def _chunk_lanes(program: Program) -> int:
@@ -126,6 +138,29 @@ class _Node:
             [cls.of(child, top=False) for child in tree.children] if isinstance(tree, Connective) else []
         )
         return cls(tree, children, Ranking(len(children)), top)
+
+    @property
+    def has_cuts(self) -> bool:
+        """True if a child of this node, or of one below, was cut."""
+        return bool(self.ranking.cut) or any(child.has_cuts for child in self.children)
+
+    def is_cut(self, child: int) -> bool:
+        """Tell whether a child was cut, or something inside it."""
+        return child in self.ranking.cut or self.children[child].has_cuts
+
+    def cut_inside(self, lanes: int, read_seconds: float, *, past: int, below_or: bool = False) -> None:
+        """Cut children of the ANDs below ORs, each as `Ranking.cut_last` does; one child of each AND stays.
+
+        A child of an OR is never cut: the OR would hold on every lane, as if it were cut itself.
+        """
+        if not isinstance(self.tree, Connective):
+            return
+        if self.tree.op is Op.OR:
+            below_or = True
+        elif below_or and len(self.ranking.order) > 1:
+            self.ranking.cut_last(lanes, read_seconds, past=past)
+        for child in self.ranking.order:
+            self.children[child].cut_inside(lanes, read_seconds, past=past, below_or=below_or)
 
     def rerank(self) -> None:
         """Reorder the children of this node and of all below by their ranks."""
@@ -299,7 +334,7 @@ def _verdicts(evaluator: _Evaluator, root: _Node, rest: _Node, frame: _Frame) ->
     may_true, _ = evaluator.ask(root, frame)
     if isinstance(may_true, pa.Scalar) and not may_true.as_py():
         return match_codes(0, 0)
-    if root.ranking.cut or rest.tree == ALWAYS:
+    if root.has_cuts or rest.tree == ALWAYS:
         return match_codes(_bytes(may_true), 0)
     open_ = _OpenLanes(frame, decides=False)
     open_.close(may_true)

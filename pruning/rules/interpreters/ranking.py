@@ -54,13 +54,16 @@ class ChildRecord:
             return 0.0
         return (self.seconds / self.computed) / ((self.decided + 0.5) / (self.undecided + 1))
 
-    def futures(self, lanes: int, read_seconds: float) -> tuple[float, float]:
+    def futures(self, lanes: int, read_seconds: float, *, past: float) -> tuple[float, float]:
         """Return predicted seconds for `lanes` more: to evaluate it, and to read the blocks it would skip.
 
         One extra lane counts as decided, so that a child which decided nothing yet is not predicted never to.
+
+        Args:
+            past: The lanes that the record is of, also those on which the child was not needed.
         """
-        keeping = self.seconds / self.lanes * lanes
-        stopping = (self.decided + 1) / (self.lanes + 1) * lanes * read_seconds
+        keeping = self.seconds / past * lanes
+        stopping = (self.decided + 1) / (past + 1) * lanes * read_seconds
         return keeping, stopping
 
 
@@ -92,11 +95,19 @@ class Ranking:
         """Order the children by their ranks; equal ranks keep their order."""
         self.order.sort(key=lambda child: self._recent[child].rank)
 
-    def cut_last(self, lanes: int, read_seconds: float, spared: Collection[int] = ()) -> int | None:
+    def cut_last(
+        self, lanes: int, read_seconds: float, spared: Collection[int] = (), *, past: float | None = None
+    ) -> int | None:
         """Cut the last child if leaving it out is predicted to cost less on the `lanes` that remain.
 
         Only the last in the order is considered, because no other child decided the lanes that it decided.
         Children in `spared` are never cut.
+
+        Args:
+            lanes: The lanes that remain.
+            read_seconds: The time to read a block.
+            spared: The children that are never cut.
+            past: The lanes so far; None for those of the child's own records.
 
         Returns:
             The child that was cut, if one was.
@@ -105,9 +116,10 @@ class Ranking:
         if not candidates or not lanes:
             return None
         last = candidates[-1]
-        keeping, stopping = (
-            self._total[last].futures(lanes, read_seconds) if self._has_evidence(last) else (0.0, 0.0)
-        )
+        if not self._has_evidence(last):
+            return None
+        record = self._total[last]
+        keeping, stopping = record.futures(lanes, read_seconds, past=record.lanes if past is None else past)
         if keeping <= stopping:
             return None
         self.order.remove(last)
