@@ -4,7 +4,7 @@ import enum
 
 
 class Function(enum.Enum):
-    """Functions; the value is the name in Spark SQL.
+    """Functions; the value is the name in Spark SQL, where there is one.
 
     Numbers: GREATEST and LEAST take any number of operands, NULL only where all of them are, NaN
     above all. ROUND and BROUND (half up, half to even), and FLOOR and CEIL of decimals, may take a
@@ -92,7 +92,7 @@ class Function(enum.Enum):
     DATEDIFF = "datediff"
     UNIX_TIMESTAMP = "unix_timestamp"
     DATE_FORMAT = "date_format"
-    PLUS_INTERVAL = "+ interval"
+    PLUS_INTERVAL = "plus_interval"
     TIMESTAMPDIFF = "timestampdiff"
     FROM_UTC = "from_utc_timestamp"
     TO_UTC = "to_utc_timestamp"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pruning.errors import InputError
+from pruning.expressions.function_groups import ARRAY_FUNCTIONS
 from pruning.expressions.traversal import walk
 from pruning.expressions.trees import Element, Function, In, IsNull, Quantified
 from pruning.rules.analysis.evaluation import Rule, RuleKey, rule_key
@@ -21,6 +22,7 @@ _FAMILIES_OF_RULES: Mapping[RuleKey, str] = {
     In: "membership",
     IsNull: "null_test",
     Quantified: "quantifiers",
+    **dict.fromkeys(ARRAY_FUNCTIONS, "quantifiers"),
 }
 _FAMILIES = {
     "casts": "cast",
