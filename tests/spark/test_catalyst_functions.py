@@ -213,9 +213,15 @@ def rows(spark, tmp_path_factory):
         }
     )
     pq.write_table(table, directory / "rows.parquet", row_group_size=1)
-    before = {key: spark.conf.get(key) for key in ("spark.sql.ansi.enabled", "spark.sql.session.timeZone")}
-    spark.conf.set("spark.sql.ansi.enabled", "true")
-    spark.conf.set("spark.sql.session.timeZone", ZONE)
+    # Spark 3.5 refuses by default to read times of the first century.
+    settings = {
+        "spark.sql.ansi.enabled": "true",
+        "spark.sql.session.timeZone": ZONE,
+        "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    }
+    before = {key: spark.conf.get(key) for key in settings}
+    for key, value in settings.items():
+        spark.conf.set(key, value)
     yield spark.read.parquet(str(directory)), collect(str(directory))
     for key, value in before.items():
         spark.conf.set(key, value)
