@@ -7,8 +7,20 @@ from hypothesis import strategies as st
 from searches import find
 
 from oracles.meaning.brute_force import evaluate
+from pruning.expressions.function_groups import ARRAY_FUNCTIONS
 from pruning.expressions.traversal import walk
-from pruning.expressions.trees import Expression, Quantified, Quantifier
+from pruning.expressions.trees import (
+    Call,
+    Compare,
+    Comparison,
+    Element,
+    Expression,
+    Function,
+    Literal,
+    Quantified,
+    Quantifier,
+)
+from pruning.expressions.types import INTEGER
 from pruning.rules.sets.truths import Match
 from pruning.verdicts.classification import classify_blocks
 from strategies.predicates.nested import NAME, ArrayTable, array_predicates, array_tables
@@ -21,6 +33,11 @@ def cases(draw: st.DrawFn) -> tuple[ArrayTable, Expression]:
     """An array column, and a predicate over its elements."""
     table = draw(array_tables())
     return table, draw(array_predicates(table))
+
+
+def calls(predicate: Expression, function: Function) -> bool:
+    """Whether a predicate calls a function."""
+    return any(isinstance(node, Call) and node.function is function for node in walk(predicate))
 
 
 @examples(6)
@@ -48,6 +65,17 @@ def test_a_block_without_a_matching_element_is_reached() -> None:
         )
 
     find(cases(), skipped, settings=SEARCH)
+
+
+@pytest.mark.parametrize("function", sorted(ARRAY_FUNCTIONS, key=lambda function: function.name))
+def test_a_block_is_skipped_by_the_bounds_of_its_elements(function: Function) -> None:
+    """And the strategy draws the function."""
+    table = ArrayTable(INTEGER, (((1, 3), (None,), ()), ((7, 9), None)))
+    place = (Literal(1, INTEGER),) if function is Function.ELEMENT_AT else ()
+    item = Call(function, (Element(NAME, (), INTEGER), *place), INTEGER)
+    predicate = Compare(Comparison.GREATER, item, Literal(3, INTEGER))
+    assert classify_blocks(predicate, table.metadata).to_pylist() == [Match.NONE, Match.SOME]
+    find(cases(), lambda case: calls(case[1], function), settings=SEARCH)
 
 
 @pytest.mark.parametrize("quantifier", Quantifier)

@@ -35,6 +35,8 @@ def events(spark, tmp_path_factory):
 CONDITIONS = {
     "t >= current_timestamp() - INTERVAL 6 DAYS": (3, 4, 5),
     "t > now() - INTERVAL 5 DAYS AND number >= 0": (3, 4, 5),
+    "t + INTERVAL 6 DAYS >= current_timestamp()": (3, 4, 5),
+    "t >= current_timestamp() - INTERVAL 2 MONTHS": (1, 2, 3, 4, 5),
     "t < current_timestamp()": (0, 1, 2, 3, 4, 5),
     "local >= localtimestamp() - INTERVAL 6 DAYS": (3, 4, 5),
     "day >= current_date() - 6": (3, 4, 5),

@@ -17,6 +17,7 @@ from pruning.expressions.traversal import walk
 from pruning.expressions.trees import (
     Call,
     Cast,
+    Column,
     Contains,
     EndsWith,
     Expression,
@@ -28,7 +29,7 @@ from pruning.expressions.trees import (
     RLike,
     StartsWith,
 )
-from pruning.expressions.types import STRING, TIMESTAMP, TIMESTAMP_NTZ
+from pruning.expressions.types import INTEGER, STRING, TIMESTAMP, TIMESTAMP_NTZ
 from strategies.base.codec import decode, encode
 from strategies.base.texts import text_pools, texts
 from strategies.base.times import days, instants, local_times
@@ -36,6 +37,7 @@ from strategies.base.zones import US_PER_DAY, ZONES, changes
 from strategies.predicates.families import families, is_prefix_class, is_truncation_class
 from strategies.predicates.text_and_time import Topic, zoned_predicates, zoned_tables
 
+INTEGERS = Column("b", INTEGER)  # the second column of a table
 SEARCH = unshrunk(1_500)
 ZONE = "America/New_York"
 CENTURIES_US = 200 * 366 * US_PER_DAY
@@ -74,6 +76,16 @@ def test_predicates_reach_each_class_of_nodes(class_: type, topic: Topic) -> Non
 def test_predicates_reach_each_function(function: Function) -> None:
     wanted = has(lambda node: isinstance(node, Call) and node.function is function)
     find(zoned_cases(topic_of(function)), wanted, settings=SEARCH)
+
+
+def test_predicates_reach_texts_of_integers() -> None:
+    @st.composite
+    def cases(draw: st.DrawFn) -> Expression:
+        table = draw(zoned_tables(ZONE, (STRING, INTEGER)))
+        return draw(zoned_predicates(table, ZONE, Topic.CASTS))
+
+    wanted = has(lambda node: isinstance(node, Cast) and (node.operand, node.type) == (INTEGERS, STRING))
+    find(cases(), wanted, settings=SEARCH)
 
 
 def topic_of(function: Function) -> Topic:
