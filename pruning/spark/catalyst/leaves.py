@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from pruning.spark.jvm.gateway import (
@@ -70,7 +71,11 @@ def chain_below(spark: SparkSession, node: Java, kind: str, chain: FilterChain) 
     if kind == "Project" and chain.conditions:
         return replace(chain, renamed_ids=(*chain.renamed_ids, *_renamed_ids(node)))
     if kind == "Generate" and chain.conditions and not node.outer():
-        return _chain_below_generator(spark, node, chain)
+        try:
+            return _chain_below_generator(spark, node, chain)
+        except Py4JError:
+            # This release of Spark makes such expressions in another way.
+            return FilterChain()
     return FilterChain()
 
 
