@@ -125,3 +125,13 @@ def test_rows_that_are_taken_for_those_of_another_part_lose_rows(spark, snowflak
     monkeypatch.setattr(SharedRows, "like", any_rows)
     df = spark.sql(f"{OF_CITY.format(2)} UNION ALL {OF_CITY.format(3)}")
     assert len(pruning.prune(df).collect()) < len(df.collect())
+
+
+def test_a_key_of_both_sides_is_no_key(spark, snowflake, tmp_path):
+    """The array is of one side and what its elements are compared with of the other."""
+    for number in range(2):
+        columns = {"xs": [[number, 10 * number]] * 3, "some": [True, False, None]}
+        pq.write_table(pa.table(columns), tmp_path / f"{number}.parquet")
+    spark.read.parquet(str(tmp_path)).createOrReplaceTempView("snow_arrays")
+    on = "exists(a.xs, x -> x > c.city) = a.some"
+    pruned_alike(spark, f"SELECT * FROM snow_arrays a JOIN snow_cities c ON {on}")

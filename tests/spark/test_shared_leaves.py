@@ -1,7 +1,7 @@
 """A leaf of the user's plan that the optimizer copies: all copies read what one of them needs.
 
-A common table is read by each place that names it apart, unless Spark's cache has something: then the plan stays
-as it is, so that its cached parts are found, and the places share what they read.
+A common table is read by each place that names it apart, unless Spark's cache has something: then the plan
+stays as it is, so that its cached parts are found, and the places share what they read.
 """
 
 from collections.abc import Iterator
