@@ -70,13 +70,13 @@ def read_held_parts(analyzed: AnalyzedPlan, queries: Sequence[Query]) -> HeldPar
         queries: The query and its subqueries, from the optimized plan, with the filters of scans applied.
     """
     held = HeldParts()
-    asked: set[int] = set()
+    examined: set[int] = set()
     for query in queries:
         graph = JoinGraph.of(query)
         for site in graph.sites:
             for part in _parts_of_build(analyzed, graph, site, queries):
-                if id(part.java) not in asked:
-                    asked.add(id(part.java))
+                if id(part.java) not in examined:
+                    examined.add(id(part.java))
                     _hold(analyzed.spark, part, held)
     return held
 

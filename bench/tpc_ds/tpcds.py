@@ -1,6 +1,6 @@
 """The 99 queries of TPC-DS: the share of blocks that is pruned of each scan of a fact, by technique.
 
-    python bench/tpcds.py DIRECTORY [--layout clustered|unclustered] [--queries 1,6] [--compare] [--why]
+    python bench/tpc_ds/tpcds.py DIRECTORY [--layout LAYOUT] [--queries 1,6] [--compare] [--why]
 
 `DIRECTORY` is what `tpcds_data.py` has made. Of each scan of a fact, the blocks that are not read are counted
 by all its blocks; the mean is over all scans of facts, those without a removal too. Whether a query has a

@@ -1,7 +1,7 @@
 """TPC-DS for `tpcds.py`: its tables, facts sorted by their date keys or in no order, and its queries.
 
     pip install duckdb==1.5.5 duckdb-extension-tpcds==1.5.5
-    python bench/tpcds_data.py DIRECTORY [--scale N]
+    python bench/tpc_ds/tpcds_data.py DIRECTORY [--scale N]
 
 Neither is kept here: both come from DuckDB's extension, whose keys, numbers and dates are those of the
 official generator. It is built for one version of DuckDB, so that an environment of its own may be needed.
