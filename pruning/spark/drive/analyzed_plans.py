@@ -33,6 +33,7 @@ from pruning.spark.lake.tables import Unprunable, with_relation
 
 _OPTION = "skipproof.leaf"
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
+_PATTERNS = "org.apache.spark.sql.catalyst.trees.TreePattern"
 _INLINING = "org.apache.spark.sql.catalyst.optimizer.InlineCTE"
 # Nodes that give a part names, or hints, and leave its rows as they are.
 _ALIASES = frozenset({"SubqueryAlias", "ResolvedHint"})
@@ -144,18 +145,12 @@ class AnalyzedPlan:
         while pending:
             node = pending.pop()
             pending += [*node.children, *(plan for _, plan in node.subqueries)]
-            if simple_name(node.java) == "Filter":
+            if node.subqueries and simple_name(node.java) == "Filter":
                 yield from (expression for expression, _ in node.subqueries)
 
     def has_common_parts(self) -> bool:
         """Tell whether a part of the plan is defined once and read at several places."""
-        pending = [self._root]
-        while pending:
-            node = pending.pop()
-            pending += [*node.children, *(plan for _, plan in node.subqueries)]
-            if simple_name(node.java) == "WithCTE":
-                return True
-        return False
+        return _has_common_tables(self.spark, self.java)
 
     def join_sides(self) -> Iterator[Java]:
         """Yield the sides of the plan's joins, without aliases and hints on top, parents first.
@@ -321,7 +316,7 @@ def _with_inlined_tables(spark: SparkSession, plan: Java) -> Java:
     The optimizer does the same later, but its copies would share what the one definition reads. As it does,
     a table is left alone that is named twice and not deterministic.
     """
-    if not any(simple_name(node) == "WithCTE" for node in elements(subtrees(spark, plan))):
+    if not _has_common_tables(spark, plan):
         return plan
     constructor = jvm(spark).java.lang.Class.forName(_INLINING).getConstructors()[0]
     # Always, and tables that nothing names; Spark 4 added the second.
@@ -331,6 +326,11 @@ def _with_inlined_tables(spark: SparkSession, plan: Java) -> Java:
     inlined = rule.apply(plan)
     inlined.setAnalyzed()
     return inlined
+
+
+def _has_common_tables(spark: SparkSession, plan: Java) -> bool:
+    """Tell whether a plan or a subquery in it defines tables by WITH that are not inlined yet."""
+    return bool(plan.containsPattern(singleton(spark, _PATTERNS).CTE()))
 
 
 def _without_aliases(node: _PlanNode) -> _PlanNode:

@@ -167,13 +167,19 @@ def _name_of_source(leaf: Java) -> str:
 
 
 def _side_of_build(analyzed: AnalyzedPlan, query: Query, site: JoinSite) -> _Part | None:
-    """Return the smallest side of a join in the analyzed plan that gives all attributes of a build side."""
-    ids = frozenset(attribute_ids(query.trees.javas[site.build].output()))
+    """Return the smallest side of a join in the analyzed plan that gives all attributes of a build side.
+
+    Where the optimizer has reordered joins, it may read more tables than the build side: then there is none.
+    """
+    build = query.trees.javas[site.build]
+    ids = frozenset(attribute_ids(build.output()))
     sides = [java for java in analyzed.join_sides() if ids <= set(attribute_ids(java.output()))]
+    # Sides inside other sides come later.
     if not ids or not sides or not _may_run(sides[-1]):
         return None
+    if sides[-1].collectLeaves().length() > build.collectLeaves().length():
+        return None
     file_count = sum(scan.file_count for scan in query.live_scans(site.build) if scan is not None)
-    # Sides inside other sides come later.
     return _Part(sides[-1], "one side of a join", file_count)
 
 
