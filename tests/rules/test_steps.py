@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from time_nodes import DAY, drawn, field_of, fields, increasing, operand, values_of
 from times import HOUR, ZONES, days, instants
 
+from oracles.answers.frames import arrow_frame
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import Expression
 from pruning.expressions.types import DATE, INTEGER, LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ, Type
@@ -41,8 +42,9 @@ def test_spark_computes_what_the_steps_do(spark: Any, deep: bool, name: str) -> 
     nodes: dict[str, Expression] = {**rising, **fields(name)}
     spark.conf.set("spark.sql.session.timeZone", name)
     try:
-        frame = spark.createDataFrame(table, "t timestamp, d date, n timestamp_ntz")
-        answers = frame.selectExpr(*(f"{to_sql(node)} AS `{key}`" for key, node in nodes.items())).toArrow()
+        frame = arrow_frame(spark, table, {"t": TIMESTAMP, "d": DATE, "n": TIMESTAMP_NTZ})
+        computed = frame.selectExpr(*(f"{to_sql(node)} AS `{key}`" for key, node in nodes.items()))
+        answers = pa.Table.from_batches(computed._collect_as_arrow())
     finally:
         spark.conf.unset("spark.sql.session.timeZone")
     compared = 0
