@@ -95,27 +95,27 @@ def outcome(spark: SparkSession, number: int, text: str, *, compared: bool) -> O
 def rows_of(outcomes: list[Outcome]) -> Iterator[tuple[str, ...]]:
     """Yield the table, heading first: a row for each query."""
     yield ("query", "filtered dimension", "facts", "blocks", *TECHNIQUES, "pruned, %", "jobs", "s", "answer")
-    for one in outcomes:
-        removed = sum((scan.removed for scan in one.scans), Counter[str]())
-        shares = [scan.share for scan in one.scans]
+    for result in outcomes:
+        removed = sum((scan.removed for scan in result.scans), Counter[str]())
+        shares = [scan.share for scan in result.scans]
         yield (
-            str(one.query),
-            "yes" if one.has_filter else "",
-            str(len(one.scans)),
-            f"{sum(scan.blocks for scan in one.scans):,}",
+            str(result.query),
+            "yes" if result.has_filter else "",
+            str(len(result.scans)),
+            f"{sum(scan.blocks for scan in result.scans):,}",
             *(f"{removed[technique]:,}" for technique in TECHNIQUES),
             f"{statistics.mean(shares):.1f}" if shares else "",
-            str(one.jobs),
-            f"{one.seconds:.1f}",
-            one.answer,
+            str(result.jobs),
+            f"{result.seconds:.1f}",
+            result.answer,
         )
 
 
 def summary(outcomes: list[Outcome]) -> Iterator[str]:
     """Return the summary over all queries."""
-    shares = [scan.share for one in outcomes for scan in one.scans]
-    filtered = [scan.share for one in outcomes if one.has_filter for scan in one.scans]
-    joined = [scan.share for one in outcomes for scan in one.scans if scan.removed["join"]]
+    shares = [scan.share for result in outcomes for scan in result.scans]
+    filtered = [scan.share for result in outcomes if result.has_filter for scan in result.scans]
+    joined = [scan.share for result in outcomes for scan in result.scans if scan.removed["join"]]
     for name, some in (
         ("all scans of facts", shares),
         ("those of queries with a filtered dimension", filtered),
@@ -126,8 +126,8 @@ def summary(outcomes: list[Outcome]) -> Iterator[str]:
                 f"Of {name} ({len(some)}): mean {statistics.mean(some):.1f} %, median "
                 f"{statistics.median(some):.1f} % of blocks pruned."
             )
-    wrong = [one.query for one in outcomes if one.answer.startswith("WRONG")]
-    raised = [one.query for one in outcomes if one.answer.startswith("raised")]
+    wrong = [result.query for result in outcomes if result.answer.startswith("WRONG")]
+    raised = [result.query for result in outcomes if result.answer.startswith("raised")]
     yield f"Wrong answers: {wrong or 'none'}; raised by Spark: {raised or 'none'}."
 
 
@@ -140,22 +140,22 @@ def main() -> None:
     parser.add_argument("--compare", action="store_true", help="run each query, pruned and unpruned")
     parser.add_argument("--why", action="store_true", help="print why nothing was pruned of a fact")
     arguments = parser.parse_args()
-    asked = texts(arguments.directory)
+    queries = texts(arguments.directory)
     with spark_session(_SETTINGS) as spark:
         for folder in sorted((arguments.directory / arguments.layout).iterdir()):
             spark.read.parquet(str(folder)).createOrReplaceTempView(folder.name)
         outcomes = []
-        for number in arguments.queries or sorted(asked):
-            outcomes.append(outcome(spark, number, asked[number], compared=arguments.compare))
+        for number in arguments.queries or sorted(queries):
+            outcomes.append(outcome(spark, number, queries[number], compared=arguments.compare))
             print(" | ".join(list(rows_of(outcomes[-1:]))[1]), file=sys.stderr, flush=True)
             if arguments.why and any(not scan.share for scan in outcomes[-1].scans):
-                print(pruning.explain(spark.sql(asked[number])).why(), file=sys.stderr)
+                print(pruning.explain(spark.sql(queries[number])).why(), file=sys.stderr)
     heading, *rows = rows_of(outcomes)
     for row in (heading, ("---:",) * len(heading), *rows):
         print(f"| {' | '.join(row)} |")
     for sentence in summary(outcomes):
         print(f"\n{sentence}")
-    sys.exit(1 if any(one.answer.startswith("WRONG") for one in outcomes) else 0)
+    sys.exit(1 if any(result.answer.startswith("WRONG") for result in outcomes) else 0)
 
 
 if __name__ == "__main__":

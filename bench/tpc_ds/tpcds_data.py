@@ -39,11 +39,11 @@ def make(directory: Path, scale: float) -> None:
     """Make both layouts of all tables, and the texts of the queries."""
     import duckdb
 
-    found = importlib.util.find_spec("duckdb_extension_tpcds")
-    if found is None:
+    package = importlib.util.find_spec("duckdb_extension_tpcds")
+    if package is None:
         sys.exit("The tables need duckdb-extension-tpcds, of the version of DuckDB: pip install it.")
     inside = f"extensions/v{duckdb.__version__}/tpcds.duckdb_extension"
-    extension = next(Path(place, inside) for place in found.submodule_search_locations or ())
+    extension = next(Path(place, inside) for place in package.submodule_search_locations or ())
     with duckdb.connect() as connection:
         connection.execute(f"LOAD '{extension}'")
         connection.execute(f"CALL dsdgen(sf={scale})")
@@ -52,11 +52,11 @@ def make(directory: Path, scale: float) -> None:
         for name in names:
             table = connection.execute(f"SELECT * FROM {name}").to_arrow_table()
             for layout in LAYOUTS:
-                _write(_arranged(table, name, layout), directory / layout / name)
+                _write(_in_order(table, name, layout), directory / layout / name)
     (directory / TEXTS).write_text(json.dumps(texts))
 
 
-def _arranged(table: pa.Table, name: str, layout: str) -> pa.Table:
+def _in_order(table: pa.Table, name: str, layout: str) -> pa.Table:
     """Return a table in the order of a layout; only facts have one of their own."""
     if name not in FACTS:
         return table

@@ -110,7 +110,7 @@ def of_day(function: Function) -> Compare:
     return less(Call(function, (DAY,), types.INTEGER), A)
 
 
-def zoned(function: Function, *operands: Expression, type_: Type) -> Call:
+def call_in_zone(function: Function, *operands: Expression, type_: Type) -> Call:
     return Call(function, operands, type_, zone=ZONE)
 
 
@@ -121,7 +121,7 @@ def plus(moment: Column, *, months: int, days: int, micros: int) -> Call:
     return Call(Function.PLUS_INTERVAL, (moment, *parts), moment.type, zone=zone)
 
 
-def quantified(array: str, body: Expression, quantifier: Quantifier = Quantifier.EXISTS) -> Expression:
+def quantifier_over(array: str, body: Expression, quantifier: Quantifier = Quantifier.EXISTS) -> Expression:
     return Or((Quantified(quantifier, array, body), IsNull(A)))
 
 
@@ -149,7 +149,7 @@ TEXTS: list[Expression] = [
     less(Call(Function.LENGTH, (S,), types.INTEGER), A),
 ]
 TIMES: list[Expression] = [
-    less(zoned(Function.DATE_TRUNC, text(b"MONTH"), AT, type_=types.TIMESTAMP), AT),
+    less(call_in_zone(Function.DATE_TRUNC, text(b"MONTH"), AT, type_=types.TIMESTAMP), AT),
     less(Call(Function.TRUNC, (DAY, text(b"MONTH")), types.DATE), DAY),
     *(
         of_day(function)
@@ -160,10 +160,10 @@ TIMES: list[Expression] = [
     ),
     less(Call(Function.LAST_DAY, (DAY,), types.DATE), DAY),
     *(
-        less(found, A)
+        less(field, A)
         for function in (Function.HOUR, Function.MINUTE, Function.SECOND)
-        for found in (
-            zoned(function, AT, type_=types.INTEGER),
+        for field in (
+            call_in_zone(function, AT, type_=types.INTEGER),
             Call(function, (LOCAL,), types.INTEGER),
         )
     ),
@@ -173,12 +173,12 @@ TIMES: list[Expression] = [
     less(Call(Function.DATEDIFF, (DAY, Literal(5, types.DATE)), types.INTEGER), A),
     less(Call(Function.UNIX_TIMESTAMP, (AT,), types.LONG), BIG),
     *(less(plus(moment, months=1, days=-2, micros=3_500_000), moment) for moment in (AT, LOCAL)),
-    less(zoned(Function.TIMESTAMPDIFF, text(b"MONTH"), AT, NOON, type_=types.LONG), BIG),
+    less(call_in_zone(Function.TIMESTAMPDIFF, text(b"MONTH"), AT, NOON, type_=types.LONG), BIG),
     *(
         less(Call(function, (AT, text(b"Asia/Tokyo")), types.TIMESTAMP), AT)
         for function in (Function.FROM_UTC, Function.TO_UTC)
     ),
-    less(zoned(Function.DATE_FORMAT, AT, text(b"yyyy-MM"), type_=types.STRING), S),
+    less(call_in_zone(Function.DATE_FORMAT, AT, text(b"yyyy-MM"), type_=types.STRING), S),
     less(Cast(AT, types.DATE, zone=ZONE), DAY),
     less(Cast(DAY, types.TIMESTAMP, zone=ZONE), AT),
     less(Cast(AT, types.TIMESTAMP_NTZ, zone=ZONE), LOCAL),
@@ -196,11 +196,11 @@ ARRAYS: list[Expression] = [
     less(Call(Function.ELEMENT_AT, (PRICE, A), types.DOUBLE), D),
     less(Call(Function.ARRAY_MAX, (X,), types.INTEGER), A),
     less(Call(Function.ARRAY_MIN, (PRICE,), types.DOUBLE), D),
-    quantified("xs", less(X, number(3))),
-    quantified("xs", less(X, A), Quantifier.FORALL),
-    quantified("x", EndsWith(Element("x", (), types.STRING), b"x")),
-    quantified("ps", And((less(PRICE, D), IsNull(Element("ps", ("q", "s"), types.STRING))))),
-    quantified("`r`.`ys`", less(Element("`r`.`ys`", (), types.INTEGER), FIELD)),
+    quantifier_over("xs", less(X, number(3))),
+    quantifier_over("xs", less(X, A), Quantifier.FORALL),
+    quantifier_over("x", EndsWith(Element("x", (), types.STRING), b"x")),
+    quantifier_over("ps", And((less(PRICE, D), IsNull(Element("ps", ("q", "s"), types.STRING))))),
+    quantifier_over("`r`.`ys`", less(Element("`r`.`ys`", (), types.INTEGER), FIELD)),
     Or((*(Quantified(q, "xs", less(X, number(3))) for q in Quantifier), IsNull(A))),
 ]
 

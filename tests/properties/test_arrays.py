@@ -36,7 +36,7 @@ def cases(draw: st.DrawFn) -> tuple[ArrayTable, Expression]:
 
 
 def calls(predicate: Expression, function: Function) -> bool:
-    """Whether a predicate calls a function."""
+    """Tell if a predicate calls a function."""
     return any(isinstance(node, Call) and node.function is function for node in walk(predicate))
 
 

@@ -188,9 +188,9 @@ def test_rows_are_held_in_committed_queries(spark: SparkSession, deep: bool) -> 
     joined = [query for query in read_queries() if query.features & set(JOINS) and len(query.tables) > 1]
     held_count = 0
     for query in joined:
-        seen = outcome(spark, query, rows_of_rdds=sorted(query.tables_by_name)[1:])
-        assert seen.problem is None, query.sql
-        held_count += any("were read now" in note for note in seen.report.notes)
+        result = outcome(spark, query, rows_of_rdds=sorted(query.tables_by_name)[1:])
+        assert result.problem is None, query.sql
+        held_count += any("were read now" in note for note in result.report.notes)
         if held_count and not deep:
             break
     assert held_count

@@ -157,14 +157,14 @@ def test_a_slow_and_useless_conjunct_is_cut_and_named() -> None:
 
 def test_a_slow_and_useless_part_of_a_disjunct_is_cut_and_the_or_is_named() -> None:
     """No block that the rest of the disjuncts skips is kept, and none is called ALL."""
-    known = metadata([value % 10 for value in range(CHUNKS * 10)])
+    blocks = metadata([value % 10 for value in range(CHUNKS * 10)])
     large = Compare(Comparison.GREATER, A, Literal(8, LONG))
     predicate = Or((And((selective(), useless(20))), And((useless(21), large))))
-    found = classify_within(predicate, known, read_seconds=2.0, clock=wound, chunk_lanes=10)
-    assert found.deferred == (predicate,)
+    outcome = classify_within(predicate, blocks, read_seconds=2.0, clock=wound, chunk_lanes=10)
+    assert outcome.deferred == (predicate,)
     possible = [int(value % 10 < 2 or value % 10 > 8) for value in range(CHUNKS * 10)]
-    assert found.verdicts.to_pylist() == possible
-    dear = classify_within(predicate, known, read_seconds=1e9, clock=wound, chunk_lanes=10)
+    assert outcome.verdicts.to_pylist() == possible
+    dear = classify_within(predicate, blocks, read_seconds=1e9, clock=wound, chunk_lanes=10)
     assert dear.deferred == ()
 
 

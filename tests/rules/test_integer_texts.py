@@ -52,7 +52,7 @@ WANTED: dict[str, Values] = {
 
 
 def integers(wanted: Values, type_: Type) -> Cuts:
-    """What the rule says, of a column."""
+    """The answer of the rule for a column."""
     column = Column("n", type_)
     preimage = cast_preimage(Cast(column, STRING), ValueSet(wanted, null=True))
     assert preimage is not None

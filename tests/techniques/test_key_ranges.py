@@ -60,18 +60,18 @@ class RangeJoin:
             for row in range(count)
         )
 
-    def skipped(self) -> list[bool]:
+    def skip_mask(self) -> list[bool]:
         """Mark the probe rows that the summary skips."""
         summary, table = self.summary(), self.table
         if summary is None:
             return [False] * len(self.probe)
         return unsatisfied(summary.condition(table.columns[0], self.terms_max), metadata_of(table))
 
-    def lost(self) -> list[End]:
+    def missing_rows(self) -> list[End]:
         """The probe rows with a partner that the summary skips."""
         return [
             value
-            for value, skips in zip(self.probe, self.skipped(), strict=True)
+            for value, skips in zip(self.probe, self.skip_mask(), strict=True)
             if skips and self.has_partner(value)
         ]
 
@@ -118,31 +118,31 @@ def range_joins(draw: st.DrawFn, types: tuple[Type, ...] = tuple(TYPES)) -> Rang
 @given(range_joins())
 def test_no_row_within_the_range_of_a_build_row_is_lost(join: RangeJoin) -> None:
     """JOIN-8. Whatever fits into the budget, and where NULL and NaN are among the ends."""
-    assert join.lost() == []
+    assert join.missing_rows() == []
 
 
 @pytest.mark.parametrize("type_", TYPES, ids=str)
 def test_range_joins_reach_rows_that_each_type_skips(type_: Type) -> None:
     """Without this, JOIN-8 could hold because nothing is ever skipped."""
-    find(range_joins((type_,)), lambda join: any(join.skipped()), settings=unshrunk(2_000))
+    find(range_joins((type_,)), lambda join: any(join.skip_mask()), settings=unshrunk(2_000))
 
 
 def test_range_joins_reach_a_row_between_two_ranges() -> None:
-    def reached(join: RangeJoin) -> bool:
+    def has_gap(join: RangeJoin) -> bool:
         summary = join.summary()
         if summary is None or summary.lower is None or summary.upper is None:
             return False
         low, up = sort_key(summary.lower.value), sort_key(summary.upper.value)
         return any(
             skips and value is not None and low <= sort_key(value) <= up
-            for value, skips in zip(join.probe, join.skipped(), strict=True)
+            for value, skips in zip(join.probe, join.skip_mask(), strict=True)
         )
 
-    find(range_joins((INTEGER,)), reached, settings=unshrunk(4_000))
+    find(range_joins((INTEGER,)), has_gap, settings=unshrunk(4_000))
 
 
 @pytest.mark.parametrize("mutant", RANGE_MUTANTS)
 def test_a_mutant_of_ranges_loses_rows(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(*RANGE_MUTANTS[mutant])
     type_ = DOUBLE if "NaN" in mutant else INTEGER
-    find(range_joins((type_,)), lambda join: bool(join.lost()), settings=unshrunk(4_000))
+    find(range_joins((type_,)), lambda join: bool(join.missing_rows()), settings=unshrunk(4_000))

@@ -130,10 +130,10 @@ def months_between(start: int, end: Whole) -> Whole:
     day, clock = end // _DAY_MICROS, end % _DAY_MICROS
     day = day - ((day > first_day) & (clock < first_clock)) + ((day < first_day) & (clock > first_clock))
     # A month has fewer than 32 days, so a difference of 32 is a month and of less is none.
-    return toward_zero(_packed(day) - _packed(first_day), _PACKED_MONTH)
+    return toward_zero(_pack(day) - _pack(first_day), _PACKED_MONTH)
 
 
-def _packed(days: Whole) -> Whole:
+def _pack(days: Whole) -> Whole:
     """Return a day as one number, which is ordered like the month and the day of the month."""
     month, day = _year_and_month(days)
     return month * _PACKED_MONTH + day

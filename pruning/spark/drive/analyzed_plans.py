@@ -110,7 +110,7 @@ class AnalyzedPlan:
             broadcast: Joins of the plan, each with the side to broadcast, "left" or "right".
         """
         hints = {id(java): side for java, side in broadcast}
-        return self._resolved(self._rebuild(self._root, leaves, hints, {}))
+        return self._as_analyzed(self._rebuild(self._root, leaves, hints, {}))
 
     def with_parts(self, parts: Sequence[tuple[Java, Java]]) -> "AnalyzedPlan":
         """Return the plan with some `other_leaves`, `join_sides` or `condition_subqueries` replaced.
@@ -119,10 +119,10 @@ class AnalyzedPlan:
             parts: Pairs of a part, as the plan gave it, and of what replaces it.
         """
         new = {id(old): replacement for old, replacement in parts}
-        java = self._resolved(self._rebuild(self._root, {}, {}, new))
+        java = self._as_analyzed(self._rebuild(self._root, {}, {}, new))
         return AnalyzedPlan.of(dataframe(self.spark, java))
 
-    def _resolved(self, java: Java) -> Java:
+    def _as_analyzed(self, java: Java) -> Java:
         """Mark a plan that was rebuilt as one that is analyzed."""
         if java is not self._root.java:
             self._give_own_identity(java)

@@ -252,7 +252,7 @@ class Report:
         """
         return WhyNot(
             notes=self.notes,
-            scans=tuple((scan.paths, scan.declined or _left(scan.notes)) for scan in self.scans),
+            scans=tuple((scan.paths, scan.declined or _reasons_to_leave(scan.notes)) for scan in self.scans),
         )
 
     def _repr_html_(self) -> str:
@@ -308,6 +308,6 @@ class WhyNot:
         return why_html(self)
 
 
-def _left(notes: tuple[str, ...]) -> tuple[Decline, ...]:
+def _reasons_to_leave(notes: tuple[str, ...]) -> tuple[Decline, ...]:
     """Return the reason for which a scan was left as it is, if it was."""
     return tuple(Decline("all", note) for note in notes)

@@ -122,8 +122,7 @@ class TableScan:
 
     def listed_bytes(self) -> int:
         """Return the bytes of all of the table's files, as Spark has listed them."""
-        if self._listed_bytes is None:
-            self._listed_bytes = listed_bytes(self.table)
+        self._listed_bytes = self._listed_bytes or listed_bytes(self.table)
         return self._listed_bytes
 
     def read_scan_set(self) -> ScanSet:
@@ -134,16 +133,14 @@ class TableScan:
             types = leaf_types(self.table.data_columns)
             question = NeededBlocks(predicate, types) if self.is_filtered else None
             blocks = self.read_metadata(self.table.files, self._stamps(), needed, question)
-            metadata, failures = blocks.metadata, blocks.failures
-            metadata = matching_columns(metadata, types)
+            metadata, failures = matching_columns(blocks.metadata, types), blocks.failures
             metadata = with_partition_values(metadata, predicate, self.table)
             metadata = with_clock(metadata, predicate, self.table.data_columns)
             scan_set = ScanSet.of_row_groups(
                 metadata, self._verdicts(metadata), self.table.files, failures, blocks.excluded
             )
-            named = leaf_names(self.own_filter.predicate)
             self.scan_set = scan_set
-            self._look_inside(named, scan_set.verdicts == Match.SOME, excludes_by_filter)
+            self._look_inside(leaf_names(predicate), scan_set.verdicts == Match.SOME, excludes_by_filter)
             self.notes += [f"read in full: {sentence}" for sentence in failures.values()]
         return self.scan_set
 

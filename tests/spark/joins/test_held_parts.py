@@ -218,7 +218,7 @@ def test_rows_that_exclude_nothing_are_not_held(spark, facts, tmp_path):
 
 
 def test_a_source_that_costs_more_than_it_may_spare_is_not_read(spark, facts, csv):
-    """Where it costs nothing to open a file, its bytes are as many as those of the facts."""
+    """It costs nothing here to open a file, and its bytes are as many as those of the facts."""
     spark.conf.set("spark.sql.files.openCostInBytes", "0")
     try:
         report = pruning.explain(facts.where("k > 195").join(csv.unionAll(csv), "k"))

@@ -1,4 +1,4 @@
-"""Whether to run a build side before the query, by what it costs and by what it may spare ([P] 6)."""
+"""Costs and gains of running a build side before the query, by which it is decided ([P] 6)."""
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
