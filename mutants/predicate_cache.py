@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
+from pruning.techniques.cache_entries import CacheKey
 from pruning.techniques.predicate_cache import (
     Added,
-    CacheKey,
     Change,
     PredicateCache,
     Removed,

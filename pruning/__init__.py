@@ -15,10 +15,22 @@ if TYPE_CHECKING:
     from pruning.spark.drive.predicates import classify
     from pruning.spark.drive.pruning import explain, prune
     from pruning.spark.versioned.opening import table
+    from pruning.techniques.predicate_cache import PredicateCache
 
-__all__ = ["backfill", "blocks", "classify", "collect", "explain", "index", "prune", "table"]
+__all__ = [
+    "PredicateCache",
+    "backfill",
+    "blocks",
+    "classify",
+    "collect",
+    "explain",
+    "index",
+    "prune",
+    "table",
+]
 
 _HOMES = {
+    "PredicateCache": "pruning.techniques.predicate_cache",
     "backfill": "pruning.metadata.backfill.backfilling",
     "blocks": "pruning.paths",
     "classify": "pruning.spark.drive.predicates",

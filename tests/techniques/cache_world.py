@@ -19,7 +19,8 @@ from hypothesis.stateful import (
 from pruning.expressions.plans import SortItem
 from pruning.expressions.trees import Column
 from pruning.expressions.types import LONG
-from pruning.techniques.predicate_cache import Added, CacheKey, PredicateCache, Removed, RowsDeleted, Updated
+from pruning.techniques.cache_entries import CacheKey
+from pruning.techniques.predicate_cache import Added, PredicateCache, Removed, RowsDeleted, Updated
 
 VALUES = 4
 ZONES = {"UTC": 0, "Asia/Kolkata": 1}

@@ -1,9 +1,9 @@
 """CACHE-1: whatever happens to a table, an answer through the cache is the answer over all blocks."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from budget import examples
 from cache_world import Query, World, run, searching
@@ -13,14 +13,13 @@ from pruning.errors import InputError
 from pruning.expressions.trees import Column, Compare, Comparison, Literal, Opaque
 from pruning.expressions.types import BOOLEAN, LONG
 from pruning.techniques import predicate_cache as caching
+from pruning.techniques.cache_entries import FileBlock
 from pruning.techniques.predicate_cache import (
     Added,
-    FileBlock,
     PredicateCache,
     Removed,
     RowsDeleted,
     Updated,
-    blocks_of,
 )
 
 
@@ -81,8 +80,12 @@ def test_a_hit_scans_what_contributed_and_what_came_since() -> None:
     cache = recorded()
     assert cache.lookup(FILTER.key, frozenset({1, 2, 3, 4})) == {2}
     assert cache.lookup(FILTER.key, frozenset({2, 3, 5})) == {2, 5}
-    assert cache.lookup(FILTER.key, frozenset({1, 3})) is None
     assert cache.lookup(TOP.key, frozenset({2})) is None
+
+
+def test_where_contributing_blocks_are_gone_a_filter_needs_no_others_and_a_top_k_does() -> None:
+    assert recorded().lookup(FILTER.key, frozenset({1, 3, 5})) == {5}
+    assert recorded(TOP).lookup(TOP.key, frozenset({1, 3, 5})) is None
 
 
 #    what happens to the table                    change, and whether the entry is valid after it
@@ -160,9 +163,56 @@ def test_bad_input_is_refused() -> None:
         PredicateCache(entries_max=0)
 
 
-def test_a_file_that_is_written_anew_has_other_blocks() -> None:
-    metadata = pa.table({"file": ["x", "x", "y"], "row_group": [0, 1, 0]})
-    before = blocks_of(metadata, {"x": (10, 1), "y": (20, 2)})
-    after = blocks_of(metadata, {"x": (10, 3), "y": (20, 2)})
-    assert before[1] == FileBlock("x", 10, 1, 1)
-    assert set(before) & set(after) == {FileBlock("y", 20, 2, 0)}
+def file_blocks(*files: str) -> frozenset[FileBlock]:
+    return frozenset(FileBlock(file, 10, 1, group) for file in files for group in range(2))
+
+
+def test_entries_in_a_directory_are_those_of_other_processes(tmp_path: Path) -> None:
+    """Another cache over the same directory knows what the first has recorded, and of what the file says."""
+    first, second = PredicateCache(directory=tmp_path), PredicateCache(directory=tmp_path)
+    rows = frozenset({FileBlock("b", 10, 1, 1)})
+    facts: dict[str, Any] = {"version": 0, "known_blocks": file_blocks("a", "b"), "columns": ()}
+    assert first.record(FILTER.key, contributing=rows, **facts)
+    assert second.lookup(FILTER.key, file_blocks("a", "b", "c")) == rows | file_blocks("c")
+    assert second.knows_all(FILTER.key, file_blocks("a"))
+    assert second.lookup(TOP.key, file_blocks("a")) is None
+    (path,) = tmp_path.iterdir()
+    path.write_bytes(path.read_bytes()[:-3])
+    assert PredicateCache(directory=tmp_path).lookup(FILTER.key, file_blocks("a")) is None
+
+
+def test_a_file_of_another_query_is_no_answer(tmp_path: Path) -> None:
+    """Names of files are digests, which two queries might share."""
+    first = PredicateCache(directory=tmp_path)
+    first.record(FILTER.key, version=0, known_blocks=frozenset(), contributing=frozenset(), columns=())
+    (path,) = tmp_path.iterdir()
+    first.record(TOP.key, version=0, known_blocks=frozenset(), contributing=frozenset(), columns=())
+    (other,) = set(tmp_path.iterdir()) - {path}
+    path.rename(other)
+    assert PredicateCache(directory=tmp_path).lookup(TOP.key, frozenset()) is None
+
+
+def test_a_directory_and_the_memory_are_bounded(tmp_path: Path) -> None:
+    """The oldest files go, by their number and by their bytes; a query of too many blocks is not kept."""
+    cache = PredicateCache(entries_max=2, blocks_max=10, directory=tmp_path)
+    for least in range(3):
+        key = replace(FILTER, least=least).key
+        cache.record(key, version=0, known_blocks=file_blocks("a"), contributing=frozenset(), columns=())
+    assert len(cache) == len(list(tmp_path.iterdir())) == 2
+    long_names = file_blocks(*(f"{letter * 400}{number}" for number, letter in enumerate("abcde")))
+    cache.record(TOP.key, version=0, known_blocks=long_names, contributing=frozenset(), columns=())
+    assert len(cache) == 1
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 64 * 10
+    too_many = file_blocks(*map(str, range(6)))
+    assert not cache.record(
+        FILTER.key, version=0, known_blocks=too_many, contributing=frozenset(), columns=()
+    )
+
+
+def test_a_directory_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    cache = PredicateCache(directory=tmp_path / "file")
+    with pytest.raises(InputError, match="cannot be written"):
+        cache.record(FILTER.key, version=0, known_blocks=frozenset(), contributing=frozenset(), columns=())
+    with pytest.raises(InputError, match="blocks that never change"):
+        cache.note_change("t", Added(frozenset({1})))

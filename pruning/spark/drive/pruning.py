@@ -16,6 +16,8 @@ from pruning.spark.catalyst.clock import without_clock
 from pruning.spark.catalyst.leaves import PlanLeaf, Unsettled
 from pruning.spark.catalyst.plan_trees import PlanTrees
 from pruning.spark.drive.analyzed_plans import AnalyzedPlan, leaf_number, optimized_plan
+from pruning.spark.drive.cache.questions import CacheQuestion
+from pruning.spark.drive.cache.recording import may_be_recorded, record_completed_runs, with_metrics
 from pruning.spark.drive.earlier import frame_as_of
 from pruning.spark.drive.join.held_parts import HeldParts, read_held_parts
 from pruning.spark.drive.join.hints import broadcast_hints
@@ -35,12 +37,15 @@ from pruning.spark.jvm.gateway import Java, dataframe, elements, first_line
 from pruning.spark.lake.columns_read import columns_read, key_columns
 from pruning.spark.lake.tables import Unprunable
 from pruning.techniques.plan.sites import LimitSite, limit_sites
+from pruning.techniques.predicate_cache import PredicateCache
 
 # The reports on pruned DataFrames that are still in use.
 _REPORTS: "weakref.WeakKeyDictionary[DataFrame, Report]" = weakref.WeakKeyDictionary()
 
 
-def prune(df: DataFrame, *, runtime: bool = True, as_of: Any = None) -> DataFrame:
+def prune(
+    df: DataFrame, *, runtime: bool = True, as_of: Any = None, cache: PredicateCache | None = None
+) -> DataFrame:
     """Return a DataFrame with the same rows that reads fewer files and row groups.
 
     Footers are read now, and the metadata is kept for the next time: in a hidden directory `.skipproof`
@@ -59,9 +64,13 @@ def prune(df: DataFrame, *, runtime: bool = True, as_of: Any = None) -> DataFram
             decides.
         as_of: A time in the past, as for `pruning.collect`. Each table of the query, a local directory of
             Parquet files, is then read as it was at the last time until then when it was collected.
+        cache: Remembers, for the next time, the row groups in which a query of one table had rows: of a
+            filter, once the pruned DataFrame has been run to its end, and of ORDER BY with LIMIT at once, if
+            `runtime`. Row groups of files that are new or have changed are read again.
     Raises:
-        InputError: `df` is not a DataFrame of a session in this process; or, with `as_of`, it reads
-            something that has no history, the files at that time are not known, or one of them is gone.
+        InputError: `df` is not a DataFrame of a session in this process; the cache's directory cannot be
+            written; or, with `as_of`, it reads something that has no history, the files at that time are not
+            known, or one of them is gone.
     Example:
         >>> import pruning, pyarrow as pa, pyarrow.parquet as pq, tempfile
         >>> folder = tempfile.TemporaryDirectory()
@@ -74,19 +83,22 @@ def prune(df: DataFrame, *, runtime: bool = True, as_of: Any = None) -> DataFram
     _check_frame(df)
     if as_of is not None:
         df = frame_as_of(df, as_of)
-    pruned, report = _prune_with_report(df, runtime=runtime)
+    pruned, report = _prune_with_report(df, runtime=runtime, cache=cache)
     if pruned is not df:
         _REPORTS[pruned] = report
     return pruned
 
 
-def explain(df: DataFrame, *, runtime: bool = True, as_of: Any = None) -> Report:
+def explain(
+    df: DataFrame, *, runtime: bool = True, as_of: Any = None, cache: PredicateCache | None = None
+) -> Report:
     """Report what `prune` does to a DataFrame, scan by scan, and why; for a pruned one, what it did.
 
     Args:
         df: Any query.
         runtime: As for `prune`; the parts that `prune` would run are run.
         as_of: As for `prune`.
+        cache: As for `prune`.
     Raises:
         InputError: as `prune`.
     Example:
@@ -103,16 +115,21 @@ def explain(df: DataFrame, *, runtime: bool = True, as_of: Any = None) -> Report
     if as_of is not None:
         df = frame_as_of(df, as_of)
     report = _REPORTS.get(df)
-    return report if report is not None else _prune_with_report(df, runtime=runtime)[1]
+    return report if report is not None else _prune_with_report(df, runtime=runtime, cache=cache)[1]
 
 
-def _prune_with_report(df: DataFrame, *, runtime: bool) -> tuple[DataFrame, Report]:
+def _prune_with_report(
+    df: DataFrame, *, runtime: bool, cache: PredicateCache | None
+) -> tuple[DataFrame, Report]:
     check_flag("runtime", runtime)
+    if cache is not None and not isinstance(cache, PredicateCache):
+        raise InputError(f"cache is a {type(cache).__name__}; give a pruning.PredicateCache, or None.")
     if df.isStreaming:
         # Spark optimizes the plan of a stream only when it runs.
         return df, Report(notes=("left unpruned: the query is a stream",))
     try:
-        return _narrow_frame(df, runtime=runtime)
+        record_completed_runs(df.sparkSession)
+        return _narrow_frame(df, runtime=runtime, cache=cache)
     except Unsettled as reason:
         return df, Report(notes=(f"left unpruned: {reason}",))
     except (Py4JError, PySparkException) as error:
@@ -126,9 +143,9 @@ def _prune_with_report(df: DataFrame, *, runtime: bool) -> tuple[DataFrame, Repo
         return df, Report(notes=("left unpruned: the query is nested more deeply than Python can follow",))
 
 
-def _narrow_frame(df: DataFrame, *, runtime: bool) -> tuple[DataFrame, Report]:
+def _narrow_frame(df: DataFrame, *, runtime: bool, cache: PredicateCache | None) -> tuple[DataFrame, Report]:
     """Prune the optimized plan, and let the leaves of the analyzed plan read what is left."""
-    opened = _OpenedPlan.of(df.sparkSession, AnalyzedPlan.of(df))
+    opened = _OpenedPlan.of(df.sparkSession, AnalyzedPlan.of(df), cache)
     runtime = runtime and not opened.reads_clock
     with_rows, held = _with_held_parts(opened) if runtime else (opened, HeldParts())
     if held.parts:
@@ -149,14 +166,15 @@ def _with_held_parts(opened: "_OpenedPlan") -> "tuple[_OpenedPlan, HeldParts]":
         more = read(opened.analyzed, opened.queries)
         held.add(more)
         if more.parts:
-            opened = _OpenedPlan.of(opened.analyzed.spark, opened.analyzed.with_parts(more.parts))
+            analyzed = opened.analyzed.with_parts(more.parts)
+            opened = _OpenedPlan.of(analyzed.spark, analyzed, opened.cache)
     return opened, held
 
 
 def _finish(df: DataFrame, opened: "_OpenedPlan", held: HeldParts) -> tuple[DataFrame, Report]:
     """Return the DataFrame of a plan whose scans were narrowed, and the report."""
     spark, analyzed, queries = df.sparkSession, opened.analyzed, opened.queries
-    leaves = _narrowed_leaves(analyzed, opened.occurrences)
+    leaves = _narrowed_leaves(opened)
     hints = [hint for query in queries for hint in broadcast_hints(query, analyzed)] if leaves else []
     plan = analyzed.with_leaves(leaves, hints)
     if any(map(_has_empty_part, queries)):
@@ -176,16 +194,26 @@ class _OpenedPlan:
     queries: "list[Query]"
     occurrences: "list[_LeafScan]"
     reads_clock: bool
+    cache: PredicateCache | None
 
     @classmethod
-    def of(cls, spark: SparkSession, analyzed: AnalyzedPlan) -> "_OpenedPlan":
+    def of(cls, spark: SparkSession, analyzed: AnalyzedPlan, cache: PredicateCache | None) -> "_OpenedPlan":
         """Open the scans of an analyzed plan, and apply their filters."""
         timeless = without_clock(spark, analyzed.with_numbers({}))
         queries, occurrences = _open_scans(spark, optimized_plan(spark, timeless.plan))
         for query in queries:
-            for scan in query.scans.values():
-                scan.apply_filter()
-        return cls(analyzed, queries, occurrences, timeless.clock_is_read)
+            # The clock may say something else in the next run.
+            query.cache = None if timeless.clock_is_read else cache
+            query.apply_filters()
+        return cls(analyzed, queries, occurrences, timeless.clock_is_read, cache)
+
+    def recorded_question(self, scan: TableScan) -> CacheQuestion | None:
+        """Return the question about a scan's filter that running the query answers, if it does."""
+        for query in self.queries:
+            question = query.questions.get(scan)
+            if question is not None:
+                return question if may_be_recorded(query.tree, scan) else None
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,10 +248,11 @@ def _open_scans(spark: SparkSession, plan: Java) -> tuple[list[Query], list[_Lea
     return queries, occurrences
 
 
-def _narrowed_leaves(analyzed: AnalyzedPlan, occurrences: Sequence[_LeafScan]) -> dict[int, Java]:
+def _narrowed_leaves(opened: _OpenedPlan) -> dict[int, Java]:
     """Return the subtrees that replace leaves of the analyzed plan, by the leaves' numbers."""
+    analyzed = opened.analyzed
     by_number: dict[int | None, list[_LeafScan]] = {}
-    for occurrence in occurrences:
+    for occurrence in opened.occurrences:
         by_number.setdefault(leaf_number(occurrence.leaf.node), []).append(occurrence)
     leaves: dict[int, Java] = {}
     for number, leaf in enumerate(analyzed.leaves):
@@ -236,9 +265,23 @@ def _narrowed_leaves(analyzed: AnalyzedPlan, occurrences: Sequence[_LeafScan]) -
             for scan in scans_here:
                 if isinstance(scan, TableScan):
                     scan.shielded_columns = doubted
+        elif len(here) == 1 and isinstance(here[0].scan, TableScan):
+            subtree = _with_recording(opened, here[0].scan, leaf, subtree)
         if subtree is not None:
             leaves[number] = subtree
     return leaves
+
+
+def _with_recording(opened: _OpenedPlan, scan: TableScan, leaf: Java, subtree: Java | None) -> Java | None:
+    """Return what replaces a leaf, with metrics for the predicate cache where they answer its question."""
+    question = opened.recorded_question(scan)
+    if question is None:
+        return subtree
+    with_ranges = with_metrics(scan, question, leaf, leaf if subtree is None else subtree)
+    if with_ranges is None:
+        return subtree
+    scan.notes.append("a run to the end tells the predicate cache which row groups have rows")
+    return with_ranges
 
 
 def _narrowed_leaf(leaf: Java, opened: Sequence[TableScan | ScanReport]) -> Java | None:

@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 
 from pruning.expressions.plans import Plan, Scan, inputs, nodes
 from pruning.spark.catalyst.plan_trees import PlanTrees
+from pruning.spark.drive.cache.questions import CacheQuestion, ask_of_filter
 from pruning.spark.drive.materials import Rows, run_plan
 from pruning.spark.drive.narrowed_leaves import narrowed_leaf
 from pruning.spark.drive.pushdown import with_condition, with_safe_pushdown
@@ -16,6 +17,7 @@ from pruning.spark.drive.scans import TableScan
 from pruning.spark.jvm.gateway import Java, sequence
 from pruning.spark.lake.tables import Unprunable
 from pruning.techniques.plan.reachability import KeyPath
+from pruning.techniques.predicate_cache import PredicateCache
 
 
 @dataclass(slots=True)
@@ -57,6 +59,8 @@ class Query:
             runs these parts again.
         row_counts: The number of rows of each of the materials.
         shared: The rows of parts of this query and of others that were run.
+        cache: The predicate cache to be asked.
+        questions: The questions about filters of scans whose answers it lacks.
         jobs: The jobs that were run, in order.
         notes: Notes on the query for the report.
     """
@@ -68,8 +72,18 @@ class Query:
     materials: dict[Plan, Java] = field(default_factory=dict)
     row_counts: dict[Plan, int] = field(default_factory=dict)
     shared: SharedRows = field(default_factory=SharedRows)
+    cache: PredicateCache | None = None
+    questions: dict[TableScan, CacheQuestion] = field(default_factory=dict)
     jobs: list[Job] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+    def apply_filters(self) -> None:
+        """Exclude, of each scan, the blocks that its own filter excludes, by metadata or by the cache."""
+        for scan in self.scans.values():
+            scan.apply_filter()
+            question = None if self.cache is None else ask_of_filter(self.cache, scan)
+            if question is not None:
+                self.questions[scan] = question
 
     def java(
         self,

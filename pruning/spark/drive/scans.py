@@ -132,7 +132,7 @@ class TableScan:
             needed = columns_needed(predicate, self.keys, self.columns_read)
             types = leaf_types(self.table.data_columns)
             question = NeededBlocks(predicate, types) if self.is_filtered else None
-            blocks = self.read_metadata(self.table.files, self._stamps(), needed, question)
+            blocks = self.read_metadata(self.table.files, self.file_stamps(), needed, question)
             metadata, failures = matching_columns(blocks.metadata, types), blocks.failures
             metadata = with_partition_values(metadata, predicate, self.table)
             metadata = with_clock(metadata, predicate, self.table.data_columns)
@@ -170,7 +170,7 @@ class TableScan:
         in_files = self.table.data_columns.keys() - self.table.partition_columns.keys()
         columns = paged_columns(scan_set.metadata, in_files, names, self.keys)
         if self._page_reader is None:
-            self._page_reader = PageReader(page_files(self.spark, self.table.files, self._stamps()))
+            self._page_reader = PageReader(page_files(self.spark, self.table.files, self.file_stamps()))
         try:
             self.scan_set = cut_scan_set(
                 scan_set, columns, self._verdicts, self._page_reader, blocks=blocks, is_promising=is_promising
@@ -181,7 +181,7 @@ class TableScan:
         self._bounds.clear()
         return self.scan_set is not scan_set
 
-    def _stamps(self) -> tuple[Stamp, ...]:
+    def file_stamps(self) -> tuple[Stamp, ...]:
         """Return the sizes and times of the table's files, as Spark has listed them."""
         if self.stamps is None:
             self.stamps = tuple(listed_stamps(self.spark, self.table))
@@ -359,7 +359,7 @@ class TableScan:
 
     def _files_in_memory(self) -> tuple[tuple[str, ...], tuple[Stamp, ...]]:
         """Return the files whose blocks are in the scan set, or that have none, and their stamps."""
-        files, stamps = self.table.files, self._stamps()
+        files, stamps = self.table.files, self.file_stamps()
         out = self.read_scan_set().summarized.mask
         if not out.any():
             return files, stamps

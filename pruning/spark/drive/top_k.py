@@ -7,7 +7,7 @@ import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from pruning.expressions.plans import Limit, Offset, Window
+from pruning.expressions.plans import Limit, Offset, Window, is_filtered_scan
 from pruning.expressions.sql import literal_sql, to_sql
 from pruning.expressions.traversal import leaf_names
 from pruning.expressions.trees import Expression, type_of
@@ -15,11 +15,15 @@ from pruning.expressions.types import Value
 from pruning.metadata.table.schema import column_types, columns_only
 from pruning.rules.interpreters.arrow.interpreter import lane_type
 from pruning.rules.interpreters.arrow.kernels import reinterpret
+from pruning.spark.drive.cache.first_rows import FirstRows
+from pruning.spark.drive.cache.keys import NotCached, top_k_key
+from pruning.spark.drive.cache.questions import TECHNIQUE, CacheQuestion, keep_groups
+from pruning.spark.drive.cache.row_places import with_row_places
 from pruning.spark.drive.materials import Rows, expression_values, with_limit
 from pruning.spark.drive.queries import Query, complete_scan_sets
 from pruning.spark.drive.repeating import has_repeatable_keys
 from pruning.spark.drive.scans import TableScan
-from pruning.spark.jvm.gateway import first_line, sequence
+from pruning.spark.jvm.gateway import elements, first_line, sequence
 from pruning.techniques.plan.reachability import KeyPath, key_paths
 from pruning.techniques.plan.sites import TopKSite
 from pruning.techniques.topk.boundary import Boundary, strictest
@@ -49,13 +53,30 @@ def prune_by_top_k(query: Query, site: TopKSite, *, runtime: bool) -> None:
         if not path.monotone or not query.scans[path.scan].read_scan_set().is_complete:
             query.scans[path.scan].decline("top-k", "not each of its rows is sure to be among those sorted")
             continue
+        question = _cache_question(query, site, path)
+        if question is not None and question.apply(query.scans[path.scan]):
+            continue
         top_k = _TopKPruning.of(query, site, path)
         if top_k.look_inside():
             top_k = _TopKPruning.of(query, site, path)
         top_k.apply()
-        if runtime and top_k.has_choice and _are_waves_worthwhile(query, site, path):
-            top_k.run()
+        # The wave that reads all files tells which have first rows; then the query reads these alone.
+        may_gain = question is not None or top_k.has_choice
+        if runtime and may_gain and _are_waves_worthwhile(query, site, path):
+            top_k.run(question)
             top_k.apply()
+
+
+def _cache_question(query: Query, site: TopKSite, path: KeyPath) -> CacheQuestion | None:
+    """Return the question to the predicate cache about the first rows; None, with a reason, where none is."""
+    if query.cache is None:
+        return None
+    scan = query.scans[path.scan]
+    try:
+        return CacheQuestion.of(query.cache, scan, top_k_key(scan, site, path))
+    except NotCached as reason:
+        scan.decline(TECHNIQUE, str(reason))
+        return None
 
 
 def _are_waves_worthwhile(query: Query, site: TopKSite, path: KeyPath) -> bool:
@@ -150,26 +171,39 @@ class _TopKPruning:
         left[self._blocks_of(first)] = False
         return scan_set.bytes_of(left) >= WAVE_BYTES_MIN
 
-    def run(self) -> None:
-        """Read waves of files until no other file can hold one of the first rows."""
+    def run(self, question: CacheQuestion | None) -> None:
+        """Read waves of files until no other file can hold one of the first rows.
+
+        Args:
+            question: The question to the predicate cache that the rows of the waves answer.
+        """
         read: list[str] = []
+        first_rows = FirstRows.of(self.scan) if self.traces_rows else None
         for scan in self.query.live_scans(self.site.sort.child):
             if scan is not None:
                 scan.is_pinned = True
         try:
             while len(blocks := self.machine.next_blocks()):
                 files = self._files_of(blocks)
-                rows = self._read_wave(files)
+                rows = self._read_wave(files, with_places=first_rows is not None)
                 read += files
-                self.machine.observe(self._blocks_of(files), self._keys(rows))
+                keys = self._keys(rows)
+                self.machine.observe(self._blocks_of(files), keys)
+                places = self._places(rows) if first_rows is not None else None
+                if first_rows is not None and not (places and first_rows.add(keys, places)):
+                    first_rows = None
         except (Py4JError, PySparkException, pa.ArrowException) as error:
             # The query may fail in the same way, or only if it reads all files.
             self.query.notes.append(f"the first rows could not be looked for: {first_line(error)}")
             return
-        if read and self.path.rowwise:
-            self.scan.keep_files(
-                "top-k", read, because=f"{self._order_by()}: no other file reaches the first rows"
-            )
+        because = f"{self._order_by()}: no other file reaches the first rows"
+        if read and first_rows is not None:
+            groups = first_rows.groups(self.order, self.machine.boundary, self.site.wanted, self.keeps_ties)
+            keep_groups(self.scan, groups, "top-k", because)
+            if question is not None:
+                question.record(groups)
+        elif read and self.path.rowwise:
+            self.scan.keep_files("top-k", read, because=because)
 
     def apply(self) -> None:
         """Exclude the blocks that cannot reach the boundary, if there is one."""
@@ -201,13 +235,38 @@ class _TopKPruning:
         wanted = [place for place, file in enumerate(self.scan.table.files) if file in set(files)]
         return np.flatnonzero(np.isin(self.scan.read_scan_set().file_of_block, wanted))
 
-    def _read_wave(self, files: list[str]) -> Rows:
-        """Run the sorted part of the query over some files of the scan, and return its first rows."""
+    def _read_wave(self, files: list[str], *, with_places: bool) -> Rows:
+        """Run the sorted part of the query over some files of the scan, and return its first rows.
+
+        Args:
+            files: The files.
+            with_places: True for rows with their places as last columns, where Spark can tell them.
+        """
         query, sort = self.query, self.query.trees.javas[self.site.sort]
         child = query.java(self.site.sort.child, only={self.path.scan: files})
+        located = with_row_places(query.spark, child) if with_places else None
+        child = child if located is None else located.plan
         plan = with_limit(query.spark, sort.withNewChildren(sequence(query.spark, [child])), self.site.wanted)
         beside = {scan: scan.files() for scan in query.live_scans(self.site.sort.child) if scan is not None}
         return query.run("wave of a top-k", plan, {**beside, self.scan: files})
+
+    @property
+    def traces_rows(self) -> bool:
+        """True if rows of a wave can tell which file they are from: only filters are above the scan."""
+        return self.path.sole_source and is_filtered_scan(self.site.sort.child)
+
+    @property
+    def keeps_ties(self) -> bool:
+        """True if rows that tie with the boundary may belong to the answer, by other keys."""
+        return len(self.site.sort.items) > 1
+
+    def _places(self, rows: Rows) -> list[tuple[str, int]] | None:
+        """Return the file and the ordinal of each row of a wave, if its last columns have them."""
+        output = list(elements(rows.leaf.output()))
+        if len(output) != self.query.trees.javas[self.site.sort].output().length() + 2:
+            return None
+        files, ordinals = expression_values(self.query.spark, rows.leaf, output[-2:])
+        return list(zip(files.to_pylist(), ordinals.to_pylist(), strict=True))
 
     def _keys(self, rows: Rows) -> list[Value | None]:
         key = self.query.trees.javas[self.site.sort].order().apply(0).child()
