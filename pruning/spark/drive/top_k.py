@@ -18,12 +18,14 @@ from pruning.rules.interpreters.arrow.kernels import reinterpret
 from pruning.spark.drive.cache.first_rows import FirstRows
 from pruning.spark.drive.cache.keys import NotCached, top_k_key
 from pruning.spark.drive.cache.questions import TECHNIQUE, CacheQuestion, keep_groups
-from pruning.spark.drive.cache.row_places import with_row_places
+from pruning.spark.drive.cache.row_places import with_row_files, with_row_places
+from pruning.spark.drive.cache.scan_blocks import ScanBlocks
 from pruning.spark.drive.materials import Rows, expression_values, with_limit
 from pruning.spark.drive.queries import Query, complete_scan_sets
 from pruning.spark.drive.repeating import has_repeatable_keys
 from pruning.spark.drive.scans import TableScan
 from pruning.spark.jvm.gateway import elements, first_line, sequence
+from pruning.spark.versioned.tables import VersionTable
 from pruning.techniques.plan.reachability import KeyPath, key_paths
 from pruning.techniques.plan.sites import TopKSite
 from pruning.techniques.topk.boundary import Boundary, strictest
@@ -178,7 +180,8 @@ class _TopKPruning:
             question: The question to the predicate cache that the rows of the waves answer.
         """
         read: list[str] = []
-        first_rows = FirstRows.of(self.scan) if self.traces_rows else None
+        blocks_of_scan = ScanBlocks.of(self.scan) if self.traces_rows else None
+        first_rows = None if blocks_of_scan is None else FirstRows(blocks_of_scan)
         for scan in self.query.live_scans(self.site.sort.child):
             if scan is not None:
                 scan.is_pinned = True
@@ -190,7 +193,7 @@ class _TopKPruning:
                 keys = self._keys(rows)
                 self.machine.observe(self._blocks_of(files), keys)
                 places = self._places(rows) if first_rows is not None else None
-                if first_rows is not None and not (places and first_rows.add(keys, places)):
+                if places is None or not (first_rows and first_rows.add(keys, places)):
                     first_rows = None
         except (Py4JError, PySparkException, pa.ArrowException) as error:
             # The query may fail in the same way, or only if it reads all files.
@@ -244,7 +247,10 @@ class _TopKPruning:
         """
         query, sort = self.query, self.query.trees.javas[self.site.sort]
         child = query.java(self.site.sort.child, only={self.path.scan: files})
-        located = with_row_places(query.spark, child) if with_places else None
+        located = None
+        if with_places:
+            is_version = isinstance(self.scan.table, VersionTable)
+            located = (with_row_files if is_version else with_row_places)(query.spark, child)
         child = child if located is None else located.plan
         plan = with_limit(query.spark, sort.withNewChildren(sequence(query.spark, [child])), self.site.wanted)
         beside = {scan: scan.files() for scan in query.live_scans(self.site.sort.child) if scan is not None}

@@ -8,7 +8,6 @@ import numpy as np
 
 from pruning.expressions.types import Value
 from pruning.spark.drive.cache.scan_blocks import ScanBlocks
-from pruning.spark.drive.scans import TableScan
 from pruning.techniques.topk.boundary import Boundary
 from pruning.techniques.topk.orders import SortOrder
 
@@ -19,12 +18,6 @@ class FirstRows:
 
     blocks: ScanBlocks
     _rows: list[tuple[Value | None, tuple[int, ...]]] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, scan: TableScan) -> "FirstRows | None":
-        """Return no rows yet; None of a scan whose files do not tell which rows they hold."""
-        blocks = ScanBlocks.of(scan)
-        return None if blocks is None else cls(blocks)
 
     def add(self, keys: Sequence[Value | None], places: Iterable[tuple[str, int]]) -> bool:
         """Add the rows of a wave: their keys, files and ordinals; return False where a row is unknown."""

@@ -58,7 +58,7 @@ def top_k_key(scan: TableScan, site: TopKSite, path: KeyPath) -> CacheKey:
             raise NotCached("a key of ORDER BY is not made of the table's columns alone")
         order.append(SortItem(key, item.descending, item.nulls_first))
     filters = sum(isinstance(node, Filter) for node in nodes(site.sort.child))
-    if filters != len(scan.own_filter.conditions):
+    if filters != len(scan.leaf.chain.conditions):
         raise NotCached("not all conditions are on the table's columns alone")
     expressions = [scan.own_filter.predicate, *(item.key for item in order)]
     return _key(scan, expressions, f"{scan.own_filter.predicate!r} ORDER BY {order!r}", site.wanted)

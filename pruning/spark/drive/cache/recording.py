@@ -21,7 +21,7 @@ from pruning.expressions.plans import Aggregate, Filter, Plan, Project, Scan, So
 from pruning.rules.sets.truths import Match
 from pruning.spark.catalyst.evaluation import alias, project
 from pruning.spark.drive.cache.questions import TECHNIQUE, CacheQuestion
-from pruning.spark.drive.cache.row_places import with_row_places
+from pruning.spark.drive.cache.row_places import with_row_files, with_row_places
 from pruning.spark.drive.cache.scan_blocks import ScanBlocks
 from pruning.spark.drive.leaf_tables import may_have_lost_files
 from pruning.spark.drive.scans import TableScan
@@ -112,7 +112,7 @@ def may_be_recorded(tree: Plan, scan: TableScan) -> bool:
     above = [node for node in nodes(tree) if isinstance(node, Filter)]
     return (
         all(isinstance(node, Aggregate | Filter | Project | Scan | Sort) for node in nodes(tree))
-        and sum(map(is_filtered_scan, above)) == len(scan.own_filter.conditions)
+        and sum(map(is_filtered_scan, above)) == len(scan.leaf.chain.conditions)
         and bool((scan.read_scan_set().matches == Match.SOME).any())
     )
 
@@ -141,31 +141,31 @@ def with_metrics(scan: TableScan, question: CacheQuestion, leaf: Java, subtree: 
     expressions = jvm(spark).org.apache.spark.sql.catalyst.expressions
     logical = jvm(spark).org.apache.spark.sql.catalyst.plans.logical
     blocks = question.blocks
-    fewest = int((blocks.ends - blocks.starts).min(initial=2**63 - 1))
-    shift = max(0, fewest.bit_length() - 1 - _PARTS_BITS)
-    located = with_row_places(spark, subtree, shift=shift)
-    if located is None:
-        return None
-    output = list(elements(subtree.output()))
-    filtered = located.plan
+    shift = max(0, blocks.fewest_rows.bit_length() - 1 - _PARTS_BITS)
+    filtered = subtree
     for condition in reversed(own.conditions):
         moved = _over_leaf(spark, condition, own.names, leaf)
         if moved is None:
             return None
         filtered = logical.Filter(moved, filtered)
+    located = (
+        with_row_files(spark, filtered) if blocks.are_files else with_row_places(spark, filtered, shift=shift)
+    )
+    if located is None:
+        return None
     struct = singleton(spark, f"{_EXPRESSIONS}.CreateStruct").apply(sequence(spark, located.columns))
     collected = expressions.aggregate.CollectSet(struct).toAggregateExpression()
     fresh = singleton(spark, f"{_EXPRESSIONS}.NamedExpression")
     metric = alias(spark, collected, "places", fresh.newExprId())
     name = f"{_PREFIX}{uuid.uuid4().hex}"
-    metrics = logical.CollectMetrics(name, sequence(spark, [metric]), filtered, len(_WAITING))
+    metrics = logical.CollectMetrics(name, sequence(spark, [metric]), located.plan, len(_WAITING))
     _listen(spark)
     with _LOCK:
         kept = scan.read_scan_set().kept_groups
         _WAITING[name] = _Waiting(weakref.ref(question.cache), question.key, blocks, kept, shift)
         while len(_WAITING) > WAITING_MAX:
             _WAITING.popitem(last=False)
-    return project(spark, output, metrics)
+    return project(spark, list(elements(subtree.output())), metrics)
 
 
 def record_completed_runs(spark: SparkSession) -> None:

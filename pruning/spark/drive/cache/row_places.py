@@ -14,7 +14,7 @@ _FILE, _ROW = "file_path", "row_index"
 
 
 class RowPlaces(NamedTuple):
-    """A plan with two more columns, the last ones: the file of each row, and its ordinal in it, divided."""
+    """A plan with two more columns, the last ones: the file of each row, and its ordinal in it, shifted."""
 
     plan: Java
     columns: Sequence[Java]
@@ -26,7 +26,7 @@ def with_row_places(spark: SparkSession, plan: Java, *, shift: int = 0) -> RowPl
     Args:
         spark: The session.
         plan: A resolved plan: filters and projections over a `LogicalRelation` of files.
-        shift: Ordinals are divided by so many powers of 2.
+        shift: The ordinals are shifted right by so many digits.
     """
     kind = simple_name(plan)
     try:
@@ -61,10 +61,31 @@ def _located_leaf(spark: SparkSession, leaf: Java, shift: int) -> RowPlaces | No
     )
     if shift:
         row = expressions.ShiftRight(row, singleton(spark, f"{_EXPRESSIONS}.Literal").apply(shift))
+    return _with_columns(spark, with_metadata, output, (file, row))
+
+
+def with_row_files(spark: SparkSession, plan: Java) -> RowPlaces:
+    """Return a plan with the file of each row, and the ordinal 0.
+
+    A version of a table may have the ordinal as a column already, which no reader gives twice. Of a row under
+    nothing but filters and projections, Spark tells the file.
+
+    Args:
+        spark: The session.
+        plan: As for `with_row_places`.
+    """
+    zero = singleton(spark, f"{_EXPRESSIONS}.Literal").apply(0)
+    file = jvm(spark).org.apache.spark.sql.catalyst.expressions.InputFileName()
+    return _with_columns(spark, plan, list(elements(plan.output())), (file, zero))
+
+
+def _with_columns(
+    spark: SparkSession, plan: Java, output: Sequence[Java], values: Sequence[Java]
+) -> RowPlaces:
+    """Return a plan with the file and the ordinal of each row behind the columns of an output."""
     fresh = singleton(spark, f"{_EXPRESSIONS}.NamedExpression")
     named = [
-        alias(spark, part, f"_skipproof_{name}", fresh.newExprId())
-        for part, name in ((file, _FILE), (row, _ROW))
+        alias(spark, value, f"_skipproof_{name}", fresh.newExprId())
+        for value, name in zip(values, (_FILE, _ROW), strict=True)
     ]
-    plan = project(spark, [*output, *named], with_metadata)
-    return RowPlaces(plan, [column.toAttribute() for column in named])
+    return RowPlaces(project(spark, [*output, *named], plan), [column.toAttribute() for column in named])

@@ -24,15 +24,17 @@ class ScanBlocks:
 
     Attributes:
         ids: The block that each row group is, or is in; shape (row groups,).
-        starts, ends: The rows of each row group in its file; shape (row groups,).
+        starts, ends: The rows of each row group in its file; shape (row groups,). Of whole files, all rows.
         groups_of_file: The row groups of each file, by the names that Spark may give it; none by a name that
             two files may have.
+        are_files: True if each block is a whole file.
     """
 
     ids: tuple[FileBlock, ...]
     starts: np.ndarray
     ends: np.ndarray
     groups_of_file: Mapping[str, np.ndarray]
+    are_files: bool
 
     @classmethod
     def of(cls, scan: TableScan) -> "ScanBlocks | None":
@@ -57,7 +59,12 @@ class ScanBlocks:
         for group, place in enumerate(places.tolist()):
             groups.setdefault(place, []).append(group)
         by_place = {place: np.array(ordinals, np.int64) for place, ordinals in groups.items()}
-        return cls(ids, starts, ends, _by_names(scan.table.files, by_place))
+        return cls(ids, starts, ends, _by_names(scan.table.files, by_place), is_whole)
+
+    @property
+    def fewest_rows(self) -> int:
+        """The rows of the smallest row group; 0 where there is none."""
+        return int((self.ends - self.starts).min()) if self.ids else 0
 
     def groups_of(self, wanted: Collection[BlockId]) -> np.ndarray:
         """Mark the row groups of some blocks; shape (row groups,)."""
@@ -73,7 +80,8 @@ class ScanBlocks:
 
 
 def _plain(file: str) -> str:
-    return _NO_HOST.sub(r"\1:/", file)
+    """Return the name of a file as Spark writes that of a path: with a scheme, and no slashes for no host."""
+    return f"file:{file}" if file.startswith("/") else _NO_HOST.sub(r"\1:/", file)
 
 
 def _by_names(files: Sequence[str], groups: Mapping[int, np.ndarray]) -> dict[str, np.ndarray]:
