@@ -100,12 +100,14 @@ class PredicateCache:
     _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
     def __post_init__(self) -> None:
-        if self.entries_max < 1 or self.changes_max < 0 or self.blocks_max < 1:
-            raise InputError(
-                f"The cache has entries_max={self.entries_max}, changes_max={self.changes_max} and "
-                f"blocks_max={self.blocks_max}; give at least 1, 0 and 1."
-            )
+        for name, least in (("entries_max", 1), ("changes_max", 0), ("blocks_max", 1)):
+            count = getattr(self, name)
+            if type(count) is not int or count < least:
+                raise InputError(f"The cache has {name}={count!r}; give a whole number of at least {least}.")
         if self.directory is not None:
+            place = self.directory
+            if not isinstance(place, str | os.PathLike) or not os.fspath(place) or "\0" in str(place):
+                raise InputError(f"The cache has directory={place!r}; give the path of a local directory.")
             bytes_max = _BYTES_OF_BLOCK * self.blocks_max
             self._files = EntryFiles(Path(self.directory), self.entries_max, bytes_max)
 

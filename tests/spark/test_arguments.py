@@ -114,6 +114,20 @@ CASES: dict[str, tuple[Callable[[Any, str, Any], Any], tuple[Any, ...]]] = {
     "prune df": (lambda wrong, path, df: pruning.prune(wrong), PLACES),
     "prune runtime": (lambda wrong, path, df: pruning.prune(df, runtime=wrong), FLAGS),
     "prune as_of": (lambda wrong, path, df: pruning.prune(df, as_of=wrong), TIMES),
+    "prune cache": (lambda wrong, path, df: pruning.prune(df, cache=wrong), (5, {}, "cache", True)),
+    "explain cache": (lambda wrong, path, df: pruning.explain(df, cache=wrong), (5, {}, "cache", True)),
+    "PredicateCache entries_max": (
+        lambda wrong, path, df: pruning.PredicateCache(wrong),
+        (None, 0, *SIZES[:-1]),
+    ),
+    "PredicateCache blocks_max": (
+        lambda wrong, path, df: pruning.PredicateCache(blocks_max=wrong),
+        (None, 0, *SIZES[:-1]),
+    ),
+    "PredicateCache directory": (
+        lambda wrong, path, df: pruning.PredicateCache(directory=wrong),
+        (5, b"t", "", "a\0b", [], ["t"], object()),
+    ),
     "explain df": (lambda wrong, path, df: pruning.explain(wrong), PLACES),
     "explain runtime": (lambda wrong, path, df: pruning.explain(df, runtime=wrong), FLAGS),
     "delete predicate": (lambda wrong, path, df: dml.plan_delete(wrong, path), TEXTS),
