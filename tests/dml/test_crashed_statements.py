@@ -82,7 +82,7 @@ def check_crashes(
     return crashes
 
 
-@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("format_", [FORMATS[0], pytest.param(FORMATS[1], marks=pytest.mark.deep)])
 def test_a_crash_leaves_the_old_version_or_the_new_one(
     spark: SparkSession, tmp_path: Path, format_: str
 ) -> None:

@@ -107,7 +107,14 @@ class Foreign:
     elements: tuple[tuple[Element, tuple[Value, ...]], ...]
 
 
-@pytest.fixture(scope="module", params=sorted(CASES.keys() - REFUSED))
+# A default run takes every second file.
+READ = [
+    pytest.param(name, marks=[pytest.mark.deep] if place % 2 else [])
+    for place, name in enumerate(sorted(CASES.keys() - REFUSED))
+]
+
+
+@pytest.fixture(scope="module", params=READ)
 def foreign(request: pytest.FixtureRequest, spark: Any) -> Iterator[Foreign]:
     """Each file or table that Spark reads, with the columns that tell the truth."""
     name = request.param

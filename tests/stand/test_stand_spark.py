@@ -198,7 +198,7 @@ def answers(worker: Worker, tables: Any, *asked: Question, **settings: str) -> l
     return [sorted(one["rows"], key=json.dumps) if "rows" in one else one for one in reply["answers"]]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", [FORMS[0], pytest.param(FORMS[1], marks=pytest.mark.deep)])
 def test_every_area_is_answered_in_each_form(worker: Worker, forms: dict[str, Any], form: str) -> None:
     given = answers(worker, forms[form], *(question for question, _ in CASES))
     assert given == [sorted(rows, key=json.dumps) for _, rows in CASES]
