@@ -128,7 +128,8 @@ def _prune_with_report(
         # Spark optimizes the plan of a stream only when it runs.
         return df, Report(notes=("left unpruned: the query is a stream",))
     try:
-        record_completed_runs(df.sparkSession)
+        if cache is not None:
+            record_completed_runs(df.sparkSession)
         return _narrow_frame(df, runtime=runtime, cache=cache)
     except Unsettled as reason:
         return df, Report(notes=(f"left unpruned: {reason}",))

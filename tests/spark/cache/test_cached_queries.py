@@ -272,6 +272,34 @@ def test_a_mutant_that_forgets_settings_is_found_out(spark, tmp_path, monkeypatc
         check_calendars(spark, tmp_path / "t")
 
 
+# No filter that Spark pushes tells the row groups that these exclude.
+BY_PLACES: dict[str, Callable[[DataFrame], DataFrame]] = {
+    "filter": lambda frame: frame.where("kind = 13 OR k * v = 7"),
+    "first rows": lambda frame: frame.where("abs(kind - 13) < 5").orderBy("v").limit(WANTED),
+}
+
+
+@pytest.mark.parametrize("query", BY_PLACES.values(), ids=BY_PLACES)
+def test_row_groups_that_are_read_by_their_places_are_recorded(spark, tmp_path, query):
+    """Spark counts the rows of those, too, that it is told to leave out."""
+    (tmp_path / "t").mkdir()
+    other = [(100, 200, 20)] * ROWS
+    for file in range(2):
+        rows = [*other, *SCATTERED[3 + file :: FILES], *other, *SCATTERED[file::FILES]]
+        columns = dict(zip(("k", "v", "kind"), map(list, zip(*rows, strict=True)), strict=True))
+        pq.write_table(pa.table(columns), tmp_path / "t" / f"{file}.parquet", row_group_size=ROWS // 2)
+    cache, setting = pruning.PredicateCache(), "spark.sql.files.openCostInBytes"
+    cost = spark.conf.get(setting)
+    spark.conf.set(setting, "1")
+    try:
+        before, after = (run(spark, tmp_path / "t", query, cache) for _ in range(2))
+    finally:
+        spark.conf.set(setting, cost)
+    assert before.blocks_skipped_by_places
+    assert cut(after)
+    assert after.blocks_kept <= WANTED
+
+
 def test_files_of_names_with_escapes_are_recognised(spark, tmp_path):
     root = tmp_path / "a b%20ä" / "part=x%2Fy z"
     os.makedirs(root)

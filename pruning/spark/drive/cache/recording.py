@@ -52,7 +52,7 @@ WAITING_MAX = 100
 # A row group is told from others by so many binary digits of its rows' ordinals.
 _PARTS_BITS = 4
 # The listener is told by another thread, for which so many ms are waited.
-_WAIT_MS = 1_000
+WAIT_MS = 1_000
 # The actions that run a plan to its end.
 _ACTIONS = frozenset({"collect", "collectToPython", "collectAsArrowToPython", "count", "command", "save"})
 # The operators that read each input to its end, if they are read so themselves. Joins may stop at the end of
@@ -178,7 +178,7 @@ def record_completed_runs(spark: SparkSession) -> None:
         return
     # Where others are told so much that it takes longer, what comes later is taken next time.
     with contextlib.suppress(Py4JError):
-        spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(_WAIT_MS)
+        spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(WAIT_MS)
     runs: dict[tuple[str, str], list[Sequence[str]]] = {}
     for text in string_array(spark, java_instance(spark, _LISTENER, package=_PACKAGE).take()):
         if text:
