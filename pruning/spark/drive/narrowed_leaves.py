@@ -30,8 +30,9 @@ from pruning.spark.drive.unread import (
 )
 from pruning.spark.jvm.gateway import Java
 from pruning.spark.lake.parquet_leaves import named_row_groups
+from pruning.spark.lake.plan_statistics import with_own_statistics
 from pruning.spark.lake.row_groups import RowGroups, open_cost, with_row_groups, worthwhile_row_groups
-from pruning.spark.lake.tables import without_rows
+from pruning.spark.lake.tables import ParquetTable, without_rows
 
 
 def narrowed_leaf(
@@ -59,12 +60,23 @@ def narrowed_leaf(
     narrowed = node if is_whole else with_files(scan.spark, scan.table, kept, leaf=node)
     named = _with_kept_groups(scan, narrowed, kept, ranges)
     narrowed = narrowed if named is None else named
+    if isinstance(scan.table, ParquetTable) and narrowed is not node:
+        narrowed = with_own_statistics(scan.spark, narrowed, _rows_left(scan))
     if ranges:
         narrowed, ranges = with_range_filters(scan.spark, narrowed, ranges)
     if leaf is not None:
         scan.range_filters = tuple(ranges)
         scan.named_groups = {} if named is None else named_row_groups(named) or {}
     return None if is_whole and not ranges and named is None else narrowed
+
+
+def _rows_left(scan: TableScan) -> int | None:
+    """Return the live rows of the blocks that are still to be read; None if some footer is not known."""
+    scan_set = scan.scan_set
+    if scan_set is None or not scan_set.is_complete:
+        return None
+    keeps_others = scan_set.keeps_summarized and scan_set.summarized.mask.any()
+    return None if keeps_others else scan_set.rows_kept
 
 
 def pushed_conjuncts(scan: TableScan, ranges: Sequence[RangeFilter]) -> Conjuncts:
