@@ -41,8 +41,8 @@ import pruning
 from oracles.files.footers import BINARY, InFile, join_file, split_file
 from pruning.metadata.files.listing import Stamp
 from pruning.metadata.files.places import ENVIRONMENT
-from pruning.metadata.store.collecting import collect, read_blocks
-from pruning.spark.lake.hadoop_files import HadoopFiles, read_hadoop_blocks
+from pruning.metadata.store.collecting import collect, read_blocks, read_listed_blocks
+from pruning.spark.lake.hadoop_files import HadoopFiles, hadoop_listing
 from skipproof.sessions import spark_session
 
 sys.path.append(str(Path(__file__).parents[1]))
@@ -146,7 +146,9 @@ def print_hadoop(lake: Path, files: list[str], rounds: int) -> None:
         stamps = [stamp for stamp in HadoopFiles(spark).statuses(paths) if isinstance(stamp, Stamp)]
         ways: dict[str, Callable[[], tuple[pa.Table, dict[str, str]]]] = {
             "file:, by Arrow": lambda: read_blocks(files, stamps=stamps, spark=spark, cache=False),
-            "viewfs:, by Hadoop": lambda: read_hadoop_blocks(spark, paths, stamps),
+            "viewfs:, by Hadoop": lambda: read_listed_blocks(
+                hadoop_listing(spark, paths, stamps)[0], read=HadoopFiles(spark).read_footers
+            ),
         }
         times: dict[str, list[float]] = {way: [] for way in ways}
         for counted in range(-2, rounds):

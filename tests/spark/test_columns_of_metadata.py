@@ -47,7 +47,7 @@ def read_columns(monkeypatch: pytest.MonkeyPatch) -> Callable[[], set[str]]:
         return sections(self, wanted)
 
     monkeypatch.setattr(packs.Pack, "sections", record)
-    collecting._kept_metadata.cache_clear()
+    collecting._METADATA.clear()
 
     def take() -> set[str]:
         before = set(names)
@@ -86,7 +86,7 @@ def test_only_the_columns_that_a_query_asks_of_are_read(
     assert [scan.files_kept for scan in report.scans] != [4] * len(report.scans)
     assert sorted(map(str, pruning.prune(df).collect())) == sorted(map(str, df.collect()))
     keep_nothing(lake)
-    collecting._kept_metadata.cache_clear()
+    collecting._METADATA.clear()
     assert pruning.explain(df).to_dict()["scans"] == report.to_dict()["scans"]
 
 
@@ -198,11 +198,11 @@ def test_each_scan_reads_at_once_what_its_techniques_ask_for(
     """Keys are known from the plan, through projections and unions."""
     asked: list[frozenset[str]] = []
 
-    def record(files: Any, **options: Any) -> Any:
+    def record(listing: Any, **options: Any) -> Any:
         asked.append(options["columns"])
-        return collecting.read_blocks(files, **options)
+        return collecting.read_listed_blocks(listing, **options)
 
-    monkeypatch.setattr("pruning.spark.drive.block_reading.read_blocks", record)
+    monkeypatch.setattr("pruning.spark.drive.block_reading.read_listed_blocks", record)
     spark.read.parquet(str(lake)).createOrReplaceTempView("t")
     pruning.prune(spark.sql(sql))
     assert asked == columns

@@ -17,9 +17,10 @@ from pruning.errors import DamagedMetadataWarning
 from pruning.metadata.files import places
 from pruning.metadata.files.locations import CACHE_DIRECTORY, table_directory
 from pruning.metadata.store import log, recording
+from pruning.metadata.store.collecting import read_listed_blocks
 from pruning.spark.jvm import compiling
 from pruning.spark.lake import hadoop_files
-from pruning.spark.lake.hadoop_files import HadoopFiles, read_hadoop_blocks
+from pruning.spark.lake.hadoop_files import HadoopFiles, hadoop_listing
 
 LONG_AGO_NS = 1_600_000_000_123_000_000
 # A space, signs that URIs escape or give a meaning, and letters beyond ASCII.
@@ -279,11 +280,12 @@ def test_answers_are_of_limited_size(
     paths = [f"{uri}/{number}.parquet" for number in range(5)]
     hadoop = HadoopFiles(spark)
     stamps = [stamp for stamp in hadoop.statuses(paths) if not isinstance(stamp, str)]
-    whole, failures, _ = read_hadoop_blocks(spark, paths, stamps)
-    assert failures == {}
+    listing, changed = hadoop_listing(spark, paths, stamps)
+    whole, failures, _ = read_listed_blocks(listing, read=hadoop.read_footers)
+    assert failures == changed == {}
     monkeypatch.setattr(hadoop_files, "_ANSWER_BYTES", 1)
     monkeypatch.setattr(hadoop_files, "_FIRST_ANSWER_FILES", 2)
-    assert read_hadoop_blocks(spark, paths, stamps)[0].equals(whole)
+    assert read_listed_blocks(listing, read=hadoop.read_footers).metadata.equals(whole)
 
 
 @pytest.mark.parametrize("name", MUTANTS)

@@ -13,7 +13,7 @@ import pruning
 from pruning.expressions.trees import Column, Compare, Comparison, Literal, Not
 from pruning.expressions.types import LONG
 from pruning.metadata.store import contents, searching
-from pruning.metadata.store.collecting import read_blocks
+from pruning.metadata.store.collecting import read_blocks, read_listed_blocks
 from pruning.metadata.store.store import BLOCKS_LOADED_VARIABLE
 from pruning.spark.drive.block_reading import NeededBlocks
 
@@ -119,13 +119,13 @@ def test_columns_that_are_asked_for_later_are_read_of_the_files_left(
     spark: Any, exclusions: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files: list[int] = []
-    read = read_blocks
+    read = read_listed_blocks
 
-    def record(names: Any, **options: Any) -> Any:
-        files.append(len(names))
-        return read(names, **options)
+    def record(listing: Any, **options: Any) -> Any:
+        files.append(len(listing.files))
+        return read(listing, **options)
 
-    monkeypatch.setattr("pruning.spark.drive.block_reading.read_blocks", record)
+    monkeypatch.setattr("pruning.spark.drive.block_reading.read_listed_blocks", record)
     monkeypatch.setattr("pruning.spark.drive.pruning.key_columns", _no_keys)
     df = spark.sql("SELECT * FROM t WHERE a > 90 ORDER BY b LIMIT 1")
     assert pruning.prune(df).collect() == df.collect()

@@ -84,6 +84,14 @@ class Listing:
     whole: bool = False
     looked_us: int = field(default_factory=lambda: time.time_ns() // 1_000, compare=False)
     folders: Mapping[str, frozenset[str]] = field(default_factory=dict, compare=False)
+    _hash: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        # A listing of many files is looked up in several caches.
+        object.__setattr__(self, "_hash", hash((self.files, self.parent, self.whole)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,8 @@ from pruning.arguments import check_flag
 from pruning.errors import DamagedMetadataWarning, InputError, SkippedFileWarning
 from pruning.metadata.files.listing import ListedFile, Listing, Paths, Stamp, list_files
 from pruning.metadata.files.object_stores import listing_once
+from pruning.metadata.files.places import may_change_unseen
+from pruning.metadata.files.recent import Recent
 from pruning.metadata.files.table_formats import (
     Marker,
     MarkerCheck,
@@ -28,6 +30,7 @@ from pruning.metadata.store.searching import ExcludedFiles, Question, SearchResu
 from pruning.metadata.store.store import (
     NO_STORE,
     Store,
+    blocks_loaded_max,
     check_kept,
     kept_shards,
     large_packs,
@@ -48,8 +51,11 @@ FooterReader = Callable[[Sequence[ListedFile]], ReadResult]
 # Returns the top-level columns whose metadata is needed; None for all.
 ColumnChoice = Callable[[], Collection[str] | None]
 
-# The most tables to keep in memory for repeated use, and the most files of each.
-_REMEMBERED_MAX, _REMEMBERED_FILES_MAX = 8, 10_000
+# The most tables of which it is held in memory that they are not very large.
+_SMALL_TABLES_MAX = 16
+# The most bytes of block metadata and of listings to hold in memory for repeated use, about so many for each
+# file of a listing; and the most files of a table of which they are held.
+_BYTES_HELD_MAX, _BYTES_OF_FILE, _FILES_HELD_MAX = 512 << 20, 600, 200_000
 
 
 def all_columns() -> None:
@@ -97,7 +103,7 @@ def collect(
     has_markers = _marker_check(listing, session)
     for note in table_format_notes(roots, [listed.file for listed in listing.files], has_markers=has_markers):
         warnings.warn(note, stacklevel=3)
-    read, columns = _footer_reader(spark, session), choose_columns()
+    read, columns = footer_reader(spark, session), choose_columns()
     shards, outcome = _gather_shards(
         listing, read=read, session=session, columns=columns, cache=cache, verify=verify
     )
@@ -206,7 +212,7 @@ def read_blocks(
         blocks = read_some([file for file in files if file not in changed])
         return blocks._replace(failures=blocks.failures | changed)
     return read_listed_blocks(
-        listing, read=_footer_reader(spark), columns=columns, question=question, spark=spark, cache=cache
+        listing, read=footer_reader(spark), columns=columns, question=question, spark=spark, cache=cache
     )
 
 
@@ -231,13 +237,13 @@ def read_listed_blocks(
         cache: Whether to use and update the kept metadata.
     """
     store = open_store(listing) if cache else NO_STORE
-    if question is not None:
+    if question is not None and not _is_small(store, listing, blocks_loaded_max()):
         packs = large_packs(store, listing)
         if packs is not None:
             return _search(listing, search_packs(packs, columns, question, spark=spark), store, read, columns)
-    if cache and len(listing.files) <= _REMEMBERED_FILES_MAX:
+    if cache and len(listing.files) <= _FILES_HELD_MAX:
         index, measured = cached_index.open_cache(listing), measured_packs(listing)
-        kept = _kept_metadata(listing, store, index, measured, columns)
+        kept = _held_metadata(_KeptFacts(listing, store, index, measured, columns))
         if kept is not None:
             return BlocksRead(kept, {})
     shards, outcome = _gather_shards(listing, read=read, cache=cache, verify=False)
@@ -260,6 +266,26 @@ def _search(
     left = [listed.file for listed in listing.files if listed.file not in excluded]
     united = with_columns_read(unite([*searched.shards, *outcome.shards], left), columns)
     return BlocksRead(with_data_facts(united, listing, columns), outcome.failures, tuple(searched.excluded))
+
+
+def unchanged_listing(files: Sequence[str], stamps: Sequence[Stamp]) -> Listing | None:
+    """Return files as they are now; None unless each still has the size and time of its stamp."""
+    try:
+        listing = list_files(files, patterns=False)
+    except InputError:
+        return None
+    return None if changed_files(listing.files, stamps) else listing
+
+
+def is_settled(listing: Listing) -> bool:
+    """Tell whether each file that is written again after it was listed gets another size or time."""
+    listed_ns = listing.looked_us * 1_000
+    return not any(may_change_unseen(listed, listed_ns) for listed in listing.files)
+
+
+def footer_reader(spark: Any, session: SessionFiles | None = None) -> FooterReader:
+    """Return a function that reads footers, by a Spark job if there are very many that Arrow reads."""
+    return partial(read_listed_footers, spark=spark, session=session)
 
 
 def _read_existing(
@@ -289,21 +315,44 @@ def changed_files(listed_files: Sequence[ListedFile], stamps: Sequence[Stamp]) -
     }
 
 
-@functools.lru_cache(maxsize=_REMEMBERED_MAX)
-def _kept_metadata(
-    listing: Listing,
-    store: Store,
-    index: cached_index.Cache,
-    packs: MeasuredPacks,
-    columns: frozenset[str] | None,
-) -> pa.Table | None:
-    """Return the metadata of the listed files from the store; None if that of some file is not kept."""
+@functools.lru_cache(maxsize=_SMALL_TABLES_MAX)
+def _is_small(store: Store, listing: Listing, blocks_max: int) -> bool:
+    """Tell whether what is kept of the listed files has at most so many blocks, and is loaded whole."""
+    return large_packs(store, listing) is None
+
+
+class _KeptFacts(NamedTuple):
+    """All that block metadata depends on which is made of what is kept beside the data."""
+
+    listing: Listing
+    store: Store
+    indexed: cached_index.Cache
+    packs: MeasuredPacks
+    columns: frozenset[str] | None
+
+
+# Their block metadata; None if that of some file is not kept.
+_METADATA: Recent[_KeptFacts, tuple[pa.Table | None]] = Recent(_BYTES_HELD_MAX)
+
+
+def _held_metadata(facts: _KeptFacts) -> pa.Table | None:
+    """Return block metadata from the store, made once of the same facts; None if some is not kept."""
+    held = _METADATA.get(facts)
+    if held is None:
+        held = (_kept_metadata(facts),)
+        size = 0 if held[0] is None else held[0].nbytes
+        _METADATA.keep(facts, held, size + _BYTES_OF_FILE * len(facts.listing.files))
+    return held[0]
+
+
+def _kept_metadata(facts: _KeptFacts) -> pa.Table | None:
+    listing, store, indexed, packs, columns = facts
     shards = kept_shards(store, listing, columns)
     if {file for part in shards for file in part.files} != {listed.file for listed in listing.files}:
         return None
     united = with_columns_read(unite(shards, [listed.file for listed in listing.files]), columns)
     united = attach_measured(united, measured_shards(packs, listing, columns))
-    return _attach_index(united, index, listing)
+    return _attach_index(united, indexed, listing)
 
 
 def with_data_facts(metadata: pa.Table, listing: Listing, columns: Collection[str] | None = None) -> pa.Table:
@@ -315,11 +364,6 @@ def with_data_facts(metadata: pa.Table, listing: Listing, columns: Collection[st
 def _attach_index(metadata: pa.Table, index: cached_index.Cache, listing: Listing) -> pa.Table:
     parts = cached_index.reusable_shards(index, listing)
     return points.attach(attach(metadata, parts), parts)
-
-
-def _footer_reader(spark: Any, session: SessionFiles | None = None) -> FooterReader:
-    """Return a function that reads footers, by a Spark job if there are very many that Arrow reads."""
-    return partial(read_listed_footers, spark=spark, session=session)
 
 
 def _gather_shards(

@@ -126,7 +126,7 @@ def large_packs(store: Store, listing: Listing) -> PacksToSearch | None:
             blocks += add_packs(table, part.place, by_pack)
         except Damaged:
             return None
-    return table if blocks > _blocks_loaded_max() else None
+    return table if blocks > blocks_loaded_max() else None
 
 
 class PackFiles(NamedTuple):
@@ -166,7 +166,7 @@ def add_packs(table: PacksToSearch, place: Place, files_by_pack: Mapping[str, Pa
     return sum(blocks_of[pack] for pack in paths if pack in blocks_of) + sum(map(count_blocks, others))
 
 
-def _blocks_loaded_max() -> int:
+def blocks_loaded_max() -> int:
     """Return the most blocks of a table whose metadata is loaded whole.
 
     Raises:

@@ -28,8 +28,9 @@ from pruning.spark.jvm.gateway import (
     some,
     subtrees,
 )
+from pruning.spark.lake.leaf_copies import with_option
 from pruning.spark.lake.parquet_leaves import is_parquet_leaf
-from pruning.spark.lake.tables import Unprunable, with_relation
+from pruning.spark.lake.tables import Unprunable
 
 _OPTION = "skipproof.leaf"
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
@@ -94,13 +95,17 @@ class AnalyzedPlan:
         return self._root.java
 
     def with_numbers(self, leaves: Mapping[int, Java]) -> Java:
-        """Return the plan with some leaves replaced and each leaf's number in its relation's options."""
-        return self.with_leaves(
-            {
-                number: _with_number(self.spark, leaves.get(number, leaf), leaf, number)
-                for number, leaf in enumerate(self.leaves)
-            }
-        )
+        """Return the plan with some leaves replaced and each leaf's number in its relation's options.
+
+        It is to be optimized, and no DataFrame is made of it.
+        """
+        numbered = {
+            number: _with_number(self.spark, leaves.get(number, leaf), leaf, number)
+            for number, leaf in enumerate(self.leaves)
+        }
+        java = self._rebuild(self._root, numbered, {}, {})
+        java.setAnalyzed()
+        return java
 
     def with_leaves(self, leaves: Mapping[int, Java], broadcast: Sequence[tuple[Java, str]] = ()) -> Java:
         """Return the plan with some leaves replaced; the plan itself where nothing changes.
@@ -287,9 +292,7 @@ def _with_number(spark: SparkSession, subtree: Java, leaf: Java, number: int | s
             # Without a number, the leaf stays as it is, and the report says why.
             return subtree
         return marked if inner is subtree else subtree.transformUp(mapping(spark, [(inner, marked)]))
-    relation = inner.relation()
-    options = relation.options().updated(_OPTION, str(number))
-    marked = with_relation(spark, inner, relation.location(), options=options)
+    marked = with_option(spark, inner, _OPTION, str(number))
     return marked if inner is subtree else subtree.transformUp(mapping(spark, [(inner, marked)]))
 
 

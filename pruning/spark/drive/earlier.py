@@ -13,7 +13,8 @@ from pruning.metadata.store.store import open_store
 from pruning.spark.drive.analyzed_plans import AnalyzedPlan
 from pruning.spark.iceberg.leaves import is_iceberg_leaf
 from pruning.spark.jvm.gateway import Java, dataframe, simple_name
-from pruning.spark.lake.tables import Unprunable, leaf_attributes, listed_stamps, parquet_table, with_files
+from pruning.spark.lake.leaf_copies import with_files
+from pruning.spark.lake.tables import Unprunable, leaf_attributes, parquet_table
 from pruning.spark.versioned.layouts import opened_files
 
 # Leaves that give the same rows at any time.
@@ -70,7 +71,7 @@ def _leaf_as_of(spark: SparkSession, leaf: Java, as_of: Any) -> Java | None:
         listing = list_files(root, patterns=False)
         listing = files_as_of(listing, open_store(listing), as_of)
         by_path = dict(zip((locate(file)[1] for file in table.files), table.files, strict=True))
-        stamps = dict(zip(by_path, listed_stamps(spark, table), strict=True))
+        stamps = dict(zip(by_path, table.listed.stamps, strict=True))
         for listed in listing.files:
             if listed.path not in by_path:
                 raise InputError(f"{listed.file}: is not read by the DataFrame; make it anew")

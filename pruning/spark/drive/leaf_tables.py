@@ -12,6 +12,7 @@ from pruning.expressions.plans import Scan
 from pruning.expressions.trees import Expression
 from pruning.expressions.types import Type
 from pruning.metadata.files.listing import Stamp
+from pruning.metadata.files.table_files import TableFiles
 from pruning.metadata.footers.thrift_lanes import Numbers
 from pruning.metadata.store.collecting import BlocksRead
 from pruning.spark.catalyst.leaves import PlanLeaf
@@ -24,7 +25,7 @@ from pruning.spark.drive.version_blocks import ranged_columns, version_blocks
 from pruning.spark.iceberg.leaves import is_iceberg_scan, is_stand_in, reason_to_leave
 from pruning.spark.iceberg.tables import IcebergTable, LeafReader, plan_iceberg_table
 from pruning.spark.jvm.gateway import Java, attribute_ids
-from pruning.spark.lake import tables
+from pruning.spark.lake import leaf_copies, tables
 from pruning.spark.lake.tables import ParquetTable, Unprunable, parquet_table
 from pruning.spark.versioned.deleted_rows import query_conditions
 from pruning.spark.versioned.layouts import opened_files
@@ -92,7 +93,7 @@ class LeafTables:
         if isinstance(table, IcebergTable):
             return lambda *_: BlocksRead(table.metadata, {})
         if isinstance(table, VersionTable):
-            return lambda _, __, columns, question: version_blocks(self.spark, table, columns, question)
+            return lambda _, columns, question: version_blocks(self.spark, table, columns, question)
         if table.row_groups:
             return partial(self._read_named, table.row_groups)
         return self._blocks.read
@@ -100,13 +101,12 @@ class LeafTables:
     def _read_named(
         self,
         row_groups: Mapping[str, frozenset[int]],
-        files: tuple[str, ...],
-        stamps: tuple[Stamp, ...],
+        files: TableFiles,
         columns: frozenset[str],
         question: NeededBlocks | None,
     ) -> BlocksRead:
         """Read block metadata, and return that of the row groups that the leaf reads."""
-        blocks = self._blocks.read(files, stamps, columns, question)
+        blocks = self._blocks.read(files, columns, question)
         places = zip(
             blocks.metadata["file"].to_pylist(), blocks.metadata["row_group"].to_pylist(), strict=True
         )
@@ -201,7 +201,7 @@ def with_files(
     """
     if not isinstance(table, ParquetTable):
         return table.with_files(spark, files, leaf)
-    return tables.with_files(spark, table, files, leaf=leaf)
+    return leaf_copies.with_files(spark, table, files, leaf=leaf)
 
 
 def with_partition_values(metadata: pa.Table, predicate: Expression, table: LeafTable) -> pa.Table:
@@ -211,11 +211,12 @@ def with_partition_values(metadata: pa.Table, predicate: Expression, table: Leaf
     return tables.with_partition_values(metadata, predicate, table)
 
 
-def listed_stamps(spark: SparkSession, table: LeafTable) -> list[Stamp]:
-    """Return the size of each file, and the time of those that Spark has listed; the others never change."""
-    if not isinstance(table, ParquetTable):
-        return [Stamp(size, 0) for size in _byte_counts(table).tolist()]
-    return tables.listed_stamps(spark, table)
+def table_files(table: LeafTable) -> TableFiles:
+    """Return the table's files with their sizes, and the times of those that Spark has listed."""
+    if isinstance(table, ParquetTable):
+        return table.listed
+    # The others never change.
+    return TableFiles((), tuple(table.files), tuple(Stamp(size, 0) for size in _byte_counts(table).tolist()))
 
 
 def listed_bytes(table: LeafTable) -> int:

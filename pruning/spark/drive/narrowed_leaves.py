@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pruning.metadata.table.schema import columns_only
 from pruning.spark.drive.leaf_tables import (
@@ -29,10 +28,11 @@ from pruning.spark.drive.unread import (
     unread_blocks,
 )
 from pruning.spark.jvm.gateway import Java
+from pruning.spark.lake.leaf_copies import without_rows
 from pruning.spark.lake.parquet_leaves import named_row_groups
 from pruning.spark.lake.plan_statistics import with_own_statistics
 from pruning.spark.lake.row_groups import RowGroups, open_cost, with_row_groups, worthwhile_row_groups
-from pruning.spark.lake.tables import ParquetTable, without_rows
+from pruning.spark.lake.tables import ParquetTable
 
 
 def narrowed_leaf(
@@ -47,7 +47,8 @@ def narrowed_leaf(
     Raises:
         Unprunable: Spark would read other files.
     """
-    kept = scan.files() if files is None else list(files)
+    chosen = scan.kept_files if files is None else scan.listed.mask_of(files)
+    kept = scan.listed.names_at(chosen)
     node = scan.leaf.node if leaf is None else leaf
     may_stay = can_run(scan.table) if leaf is None else not (scan.is_pinned or is_part(scan.table))
     # What Iceberg has planned is not planned again when the query runs; but of a scan with keys Iceberg may
@@ -56,9 +57,9 @@ def narrowed_leaf(
     is_whole = len(kept) == len(scan.table.files) and may_stay and not is_planned
     if not kept and not is_whole:
         return without_rows(scan.spark, with_files(scan.spark, scan.table, [], leaf=node))
-    ranges = _range_filters(scan, kept)
+    ranges = _range_filters(scan, chosen)
     narrowed = node if is_whole else with_files(scan.spark, scan.table, kept, leaf=node)
-    named = _with_kept_groups(scan, narrowed, kept, ranges)
+    named = _with_kept_groups(scan, narrowed, chosen, ranges)
     narrowed = narrowed if named is None else named
     if isinstance(scan.table, ParquetTable) and narrowed is not node:
         narrowed = with_own_statistics(scan.spark, narrowed, _rows_left(scan))
@@ -87,8 +88,8 @@ def pushed_conjuncts(scan: TableScan, ranges: Sequence[RangeFilter]) -> Conjunct
     return [part for part in pushed if part.column not in scan.table.partition_columns]
 
 
-def _range_filters(scan: TableScan, files: list[str]) -> list[RangeFilter]:
-    """Return range filters around the kept blocks of these files, where they let Spark skip more."""
+def _range_filters(scan: TableScan, files: np.ndarray) -> list[RangeFilter]:
+    """Return range filters around the kept blocks of files, a mask of shape (files,), if they help Spark."""
     # Another part of the query that shares the leaf may need rows that this scan's own filter drops,
     # such as those with NULL.
     if scan.is_shared or scan.scan_set is None or scan.scan_set.failures:
@@ -96,12 +97,16 @@ def _range_filters(scan: TableScan, files: list[str]) -> list[RangeFilter]:
     allowed = columns_of_ranges(scan.table, scan.scan_set.metadata)
     if not allowed:
         return []
+    file_of_block = scan.scan_set.file_of_block
+    # A file without blocks in the metadata may hold anything, so no range is known to cover it.
+    if not np.bincount(file_of_block, minlength=len(files))[files].all():
+        return []
     try:
         return range_filters_of_files(
             scan.own_filter.predicate,
             scan.scan_set.metadata,
             scan.scan_set.keep,
-            files,
+            files[file_of_block],
             allowed,
             needed=scan.needed_conditions,
         )
@@ -111,14 +116,21 @@ def _range_filters(scan: TableScan, files: list[str]) -> list[RangeFilter]:
 
 
 def _with_kept_groups(
-    scan: TableScan, leaf: Java, files: list[str], ranges: Sequence[RangeFilter]
+    scan: TableScan, leaf: Java, files: np.ndarray, ranges: Sequence[RangeFilter]
 ) -> Java | None:
-    """Return a leaf that reads the kept row groups of files alone; None where that is not worth it."""
+    """Return a leaf that reads the kept row groups of files alone; None where that is not worth it.
+
+    Args:
+        scan: The scan.
+        leaf: The leaf.
+        files: True for the files; shape (files,).
+        ranges: The range filters that are added.
+    """
     scan_set = scan.scan_set
     if scan.is_shared or scan_set is None or not reads_by_places(scan.table):
         return None
     groups = scan_set.row_groups
-    inside: np.ndarray = pc.is_in(groups.column("file"), value_set=pa.array(files, pa.string())).to_numpy()
+    inside: np.ndarray = files[scan_set.file_of_group]
     keep = scan_set.kept_groups[inside]
     if keep.all():
         return None

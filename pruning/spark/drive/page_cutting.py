@@ -99,11 +99,22 @@ def cut_scan_set(
     return cut
 
 
-def _open_groups(scan_set: ScanSet, blocks: np.ndarray, columns: Collection[str]) -> np.ndarray:
-    """Mark the large row groups with some of the blocks that are not cut at pages of all columns yet."""
+def has_large_groups(scan_set: ScanSet, blocks: np.ndarray) -> bool:
+    """Tell whether some of the blocks, shape (blocks,), are in row groups that are large enough to be cut."""
+    return bool(_large_groups(scan_set, blocks).any())
+
+
+def _large_groups(scan_set: ScanSet, blocks: np.ndarray) -> np.ndarray:
+    """Mark the large row groups with some of the blocks; shape (row groups,)."""
     paged = scan_set.paging
     rows: np.ndarray = scan_set.row_groups.column("row_count").to_numpy()
-    groups = (blocks if paged is None else paged.group_mask(blocks)) & (rows > paging.PAGE_ROWS)
+    mask: np.ndarray = (blocks if paged is None else paged.group_mask(blocks)) & (rows > paging.PAGE_ROWS)
+    return mask
+
+
+def _open_groups(scan_set: ScanSet, blocks: np.ndarray, columns: Collection[str]) -> np.ndarray:
+    """Mark the large row groups with some of the blocks that are not cut at pages of all columns yet."""
+    paged, groups = scan_set.paging, _large_groups(scan_set, blocks)
     if paged is not None:
         groups &= np.array([not pages.keys() >= set(columns) for pages in paged.pages], bool)
     return groups if columns else np.zeros(len(groups), bool)

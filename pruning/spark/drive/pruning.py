@@ -302,7 +302,8 @@ def _narrowed_leaf(leaf: Java, opened: Sequence[TableScan | ScanReport]) -> Java
             scan.share_files(needed)
     widest = max(tables, key=lambda scan: len(scan.table.files))
     try:
-        if not set(widest.files()) >= {file for scan in tables for file in scan.files()}:
+        others = [scan for scan in tables if scan is not widest]
+        if others and not set(widest.files()) >= {file for scan in others for file in scan.files()}:
             raise Unprunable("parts of the query read different partitions of the table")
         return narrowed_leaf(widest, leaf=leaf)
     except Unprunable as reason:

@@ -104,7 +104,7 @@ def range_filters_of_files(
     predicate: Expression,
     metadata: pa.Table,
     keep: np.ndarray,
-    files: Sequence[str],
+    inside: np.ndarray,
     allowed: Mapping[str, Type],
     *,
     needed: Sequence[Expression] = (),
@@ -115,19 +115,13 @@ def range_filters_of_files(
         predicate: The filter that the scan has already.
         metadata: The row groups of the table.
         keep: True for those that may hold a needed row; shape (blocks,).
-        files: The files that are still read.
+        inside: True for those of files that are still read; shape (blocks,).
         allowed: As for `range_filters`.
         needed: As for `range_filters`.
     """
-    inside = pc.is_in(metadata.column("file"), value_set=pa.array(files, pa.string()))
     named = [name for part in (predicate, *needed) for name in columns(part)]
-    here = columns_only(metadata, named).select(_FIELDS).filter(inside)
-    # A file without blocks in the metadata may hold anything, so no range is known to cover it.
-    if len(here.column("file").unique()) < len(files):
-        return []
-    return range_filters(
-        predicate, here, pa.array(keep).filter(inside.combine_chunks()), allowed, needed=needed
-    )
+    here = columns_only(metadata, named).select(_FIELDS).filter(pa.array(inside))
+    return range_filters(predicate, here, pa.array(keep[inside]), allowed, needed=needed)
 
 
 def range_filters(

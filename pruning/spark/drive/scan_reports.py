@@ -92,7 +92,7 @@ def _with_blocks(report: ScanReport, scan: TableScan, scan_set: ScanSet) -> Scan
             kept=int(sizes[kept].sum()) - beside + summarized.bytes_of(kept_mask, columns),
             read_max=int(sizes[read].sum()) - not_read + summarized.bytes_of(opened_mask, columns),
         )
-    report = replace(report, picture=kept_picture(scan_set, scan.table.files))
+    report = replace(report, picture=kept_picture(scan_set, scan.listed.order))
     if scan_set.paging is None:
         return report
     whole = [group for group in np.flatnonzero(read).tolist() if group not in inside]
@@ -107,13 +107,13 @@ def _with_blocks(report: ScanReport, scan: TableScan, scan_set: ScanSet) -> Scan
     )
 
 
-def kept_picture(scan_set: ScanSet, names: Sequence[str]) -> tuple[float, ...]:
-    """Return the shares of row groups that are kept, of some parts of the files in the order of names."""
+def kept_picture(scan_set: ScanSet, order: np.ndarray) -> tuple[float, ...]:
+    """Return the shares of row groups that are kept, of parts of the files in an order, shape (files,)."""
     files = len(scan_set.kept_files)
     groups = np.bincount(scan_set.file_of_group, minlength=files)
     kept = np.bincount(scan_set.file_of_group[scan_set.kept_groups], minlength=files)
     shares = np.where(groups > 0, kept / np.maximum(groups, 1), scan_set.kept_files)
-    shares = shares[np.argsort(np.array(names))] if files else shares
+    shares = shares[order]
     if files == 1:
         shares = scan_set.kept_groups.astype(float)
     parts = np.array_split(shares, min(len(shares), PICTURE_CELLS) or 1)

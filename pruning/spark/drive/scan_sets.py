@@ -1,6 +1,7 @@
 """The scan set of a table: its blocks, and which of them a scan still has to read."""
 
-from collections.abc import Iterable, Sequence
+import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,11 +10,16 @@ import pyarrow.compute as pc
 
 from pruning.expressions.traversal import columns
 from pruning.expressions.trees import Expression
+from pruning.metadata.files.recent import Recent
+from pruning.metadata.files.table_files import TableFiles
 from pruning.metadata.store.searching import ExcludedFiles
 from pruning.metadata.table.memberships import indexed_columns
 from pruning.rules.sets.truths import Match, match_codes
 from pruning.spark.drive.paging import Paging
 from pruning.spark.lake.columns_read import bytes_read
+
+# The most blocks of which the places of files are held in memory, 4 bytes each.
+_BLOCKS_HELD_MAX = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,9 +36,9 @@ class SummarizedFiles:
     mask: np.ndarray
 
     @classmethod
-    def of(cls, excluded: Iterable[ExcludedFiles], files: Sequence[str]) -> "SummarizedFiles":
+    def of(cls, excluded: Sequence[ExcludedFiles], files: Sequence[str]) -> "SummarizedFiles":
         """Return the excluded files among those of a table."""
-        places_of = {file: place for place, file in enumerate(files)}
+        places_of = {file: place for place, file in enumerate(files)} if excluded else {}
         parts = tuple(
             (np.array([places_of[file] for file in part.files]), part.blocks, part.summary)
             for part in excluded
@@ -58,6 +64,36 @@ class SummarizedFiles:
             for places, _, summary in self.parts
             if files[places].any()
         )
+
+
+class IdenticalBlocks:
+    """Block metadata as the key of a cache, which does not hold it; it equals only itself."""
+
+    def __init__(self, metadata: pa.Table) -> None:
+        """Refer to block metadata."""
+        self._reference = weakref.ref(metadata)
+        self._hash = id(metadata)
+
+    def __eq__(self, other: object) -> bool:
+        metadata = self._reference()
+        return isinstance(other, IdenticalBlocks) and metadata is not None and metadata is other._reference()
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+def places_of_files(metadata: pa.Table, files: TableFiles) -> np.ndarray:
+    """Return the index of each block's file among the files of a table; shape (blocks,)."""
+    key = IdenticalBlocks(metadata), files
+    places = _PLACES.get(key)
+    if places is None:
+        names = pa.array(files.files, pa.string())
+        places = pc.index_in(metadata.column("file"), value_set=names).to_numpy()
+        _PLACES.keep(key, places, len(places))
+    return places
+
+
+_PLACES: Recent[tuple[IdenticalBlocks, TableFiles], np.ndarray] = Recent(_BLOCKS_HELD_MAX)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -97,9 +133,11 @@ class ScanSet:
         cls,
         metadata: pa.Table,
         verdicts: np.ndarray,
-        files: Sequence[str],
+        files: TableFiles,
+        *,
+        file_of_block: np.ndarray,
         failures: dict[str, str],
-        excluded: Iterable[ExcludedFiles],
+        excluded: Sequence[ExcludedFiles],
     ) -> "ScanSet":
         """Return the scan set of all row groups of a table, of which none is excluded yet.
 
@@ -107,15 +145,16 @@ class ScanSet:
             metadata: Their block metadata.
             verdicts: The verdicts of the scan's own filter; shape (row groups,).
             files: The table's files.
+            file_of_block: The index of each block's file among them; shape (row groups,).
             failures: A sentence about each file whose footer could not be read, by the file.
             excluded: The files of which no row group is in the metadata.
         """
-        file_of_block: np.ndarray = pc.index_in(
-            metadata.column("file"), value_set=pa.array(files, pa.string())
-        ).to_numpy()
-        summarized = SummarizedFiles.of(excluded, files)
-        has_blocks = np.isin(np.arange(len(files)), file_of_block)
-        is_unknown = np.array([name in failures for name in files], bool)
+        summarized = SummarizedFiles.of(excluded, files.files)
+        has_blocks = np.zeros(len(files.files), bool)
+        has_blocks[file_of_block] = True
+        is_unknown = np.zeros(len(files.files), bool)
+        if failures:
+            is_unknown |= [name in failures for name in files.files]
         return cls(
             metadata=metadata,
             failures=failures,

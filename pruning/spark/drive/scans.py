@@ -11,7 +11,7 @@ from pruning.expressions.sql import to_sql
 from pruning.expressions.traversal import columns, leaf_names
 from pruning.expressions.trees import Column, Expression, Literal
 from pruning.expressions.types import BOOLEAN
-from pruning.metadata.files.listing import Stamp
+from pruning.metadata.files.table_files import TableFiles
 from pruning.metadata.table.live_rows import countable_verdicts
 from pruning.metadata.table.partial import (
     noted_columns,
@@ -29,9 +29,9 @@ from pruning.spark.drive.leaf_tables import (
     LeafTable,
     is_part,
     listed_bytes,
-    listed_stamps,
     may_have_lost_files,
     reads_by_places,
+    table_files,
     with_partition_values,
 )
 from pruning.spark.drive.page_cutting import (
@@ -39,13 +39,14 @@ from pruning.spark.drive.page_cutting import (
     Promise,
     cut_scan_set,
     excludes_by_filter,
+    has_large_groups,
     lies_apart,
     paged_columns,
 )
 from pruning.spark.drive.paging import PageReader
 from pruning.spark.drive.range_filters import RANGED, RangeFilter
 from pruning.spark.drive.report import Decline, Removal, readable
-from pruning.spark.drive.scan_sets import ScanSet
+from pruning.spark.drive.scan_sets import ScanSet, places_of_files
 from pruning.spark.drive.stored_scans import NOTHING_LEFT_OUT, LeftOut
 from pruning.spark.drive.unread import skips_pages
 from pruning.spark.lake.columns_read import columns_needed
@@ -93,13 +94,12 @@ class TableScan:
     columns_read: frozenset[str] | None = None
     # The table's columns that keys of joins, groups and orders are made of.
     keys: frozenset[str] = frozenset()
-    # The sizes and times of the table's files; None until footers are needed.
-    stamps: tuple[Stamp, ...] | None = None
     # The row groups that are still to be read; None until a technique needs the footers.
     scan_set: ScanSet | None = None
     _bounds: dict[Expression, KeyBounds] = field(default_factory=dict)
     _page_reader: PageReader | None = None
     _listed_bytes: int | None = None
+    _files: TableFiles | None = None
 
     @property
     def is_filtered(self) -> bool:
@@ -118,7 +118,7 @@ class TableScan:
 
     def files(self) -> list[str]:
         """Return the files that are still to be read, in Spark's order."""
-        return [self.table.files[place] for place in np.flatnonzero(self.kept_files)]
+        return self.listed.names_at(self.kept_files)
 
     def listed_bytes(self) -> int:
         """Return the bytes of all of the table's files, as Spark has listed them."""
@@ -132,14 +132,18 @@ class TableScan:
             needed = columns_needed(predicate, self.keys, self.columns_read)
             types = leaf_types(self.table.data_columns)
             question = NeededBlocks(predicate, types) if self.is_filtered else None
-            blocks = self.read_metadata(self.table.files, self.file_stamps(), needed, question)
+            blocks = self.read_metadata(self.listed, needed, question)
             metadata, failures = matching_columns(blocks.metadata, types), blocks.failures
             metadata = with_partition_values(metadata, predicate, self.table)
             metadata = with_clock(metadata, predicate, self.table.data_columns)
-            scan_set = ScanSet.of_row_groups(
-                metadata, self._verdicts(metadata), self.table.files, failures, blocks.excluded
+            self.scan_set = scan_set = ScanSet.of_row_groups(
+                metadata,
+                self._verdicts(metadata),
+                self.listed,
+                file_of_block=places_of_files(blocks.metadata, self.listed),
+                failures=failures,
+                excluded=blocks.excluded,
             )
-            self.scan_set = scan_set
             self._look_inside(leaf_names(predicate), scan_set.verdicts == Match.SOME, excludes_by_filter)
             self.notes += [f"read in full: {sentence}" for sentence in failures.values()]
         return self.scan_set
@@ -165,12 +169,12 @@ class TableScan:
         """
         scan_set = self.read_scan_set()
         stays_whole = self.is_shared or not reads_by_places(self.table)
-        if stays_whole or not blocks.any() or not skips_pages(self.spark):
+        if stays_whole or not has_large_groups(scan_set, blocks) or not skips_pages(self.spark):
             return False
         in_files = self.table.data_columns.keys() - self.table.partition_columns.keys()
         columns = paged_columns(scan_set.metadata, in_files, names, self.keys)
         if self._page_reader is None:
-            self._page_reader = PageReader(page_files(self.spark, self.table.files, self.file_stamps()))
+            self._page_reader = PageReader(page_files(self.spark, self.listed))
         try:
             self.scan_set = cut_scan_set(
                 scan_set, columns, self._verdicts, self._page_reader, blocks=blocks, is_promising=is_promising
@@ -181,11 +185,12 @@ class TableScan:
         self._bounds.clear()
         return self.scan_set is not scan_set
 
-    def file_stamps(self) -> tuple[Stamp, ...]:
-        """Return the sizes and times of the table's files, as Spark has listed them."""
-        if self.stamps is None:
-            self.stamps = tuple(listed_stamps(self.spark, self.table))
-        return self.stamps
+    @property
+    def listed(self) -> TableFiles:
+        """The table's files with their sizes and times, as Spark has listed them."""
+        if self._files is None:
+            self._files = table_files(self.table)
+        return self._files
 
     def match_densities(self) -> np.ndarray | None:
         """Estimate the share of each block's rows that pass the scan's own filter; shape (blocks,).
@@ -274,8 +279,7 @@ class TableScan:
         self, technique: str, files: Collection[str], *, because: str, blocks: np.ndarray | None = None
     ) -> None:
         """Exclude all files but these, and all blocks but those of a mask, whatever their metadata says."""
-        scan_set, chosen = self.read_scan_set(), set(files)
-        smaller = scan_set.with_files(np.array([file in chosen for file in self.table.files], bool))
+        smaller = self.read_scan_set().with_files(self.listed.mask_of(files))
         self._shrink(technique, because, smaller if blocks is None else smaller.with_blocks(blocks))
 
     def share_files(self, files: Collection[str]) -> None:
@@ -288,7 +292,7 @@ class TableScan:
         if not more_count or self.scan_set is None:
             return
         removals = tuple(self.removals)
-        mask = np.array([file in files for file in self.table.files], bool)
+        mask = self.listed.mask_of(files)
         self.scan_set = self.scan_set.widened_to(mask)
         removed_count = int((~mask).sum())
         self.removals[:] = []
@@ -350,21 +354,17 @@ class TableScan:
         unread = unread_columns(metadata, names).difference(self.table.partition_columns)
         if not unread:
             return metadata
-        more = self.read_metadata(*self._files_in_memory(), unread, None).metadata
+        more = self.read_metadata(self._files_in_memory(), unread, None).metadata
         more = matching_columns(more, leaf_types(self.table.data_columns))
         united = with_more_columns(metadata, more)
         if united is not None:
             return united
         return with_columns_read(metadata, (noted_columns(metadata) or frozenset()) | unread)
 
-    def _files_in_memory(self) -> tuple[tuple[str, ...], tuple[Stamp, ...]]:
-        """Return the files whose blocks are in the scan set, or that have none, and their stamps."""
-        files, stamps = self.table.files, self.file_stamps()
+    def _files_in_memory(self) -> TableFiles:
+        """Return the files whose blocks are in the scan set, or that have none."""
         out = self.read_scan_set().summarized.mask
-        if not out.any():
-            return files, stamps
-        places = np.flatnonzero(~out).tolist()
-        return tuple(files[place] for place in places), tuple(stamps[place] for place in places)
+        return self.listed.some(np.flatnonzero(~out).tolist()) if out.any() else self.listed
 
     def _shrink(
         self, technique: str, because: str, smaller: ScanSet, left_out: LeftOut | None = None

@@ -13,7 +13,8 @@ from pyspark.sql import SparkSession
 
 from pruning.expressions.traversal import columns
 from pruning.expressions.trees import Expression
-from pruning.metadata.files.listing import Listing, Stamp
+from pruning.metadata.files.listing import Listing
+from pruning.metadata.files.table_files import TableFiles
 from pruning.metadata.footers.thrift_lanes import Mask
 from pruning.metadata.store.collecting import BlocksRead, with_data_facts
 from pruning.metadata.store.packs import Damaged
@@ -27,6 +28,7 @@ from pruning.rules.sets.truths import Match
 from pruning.spark.catalyst.leaves import PlanLeaf
 from pruning.spark.drive.block_reading import NeededBlocks
 from pruning.spark.jvm.gateway import Java
+from pruning.spark.lake.leaf_copies import with_relation
 from pruning.spark.lake.nested import leaf_types
 from pruning.spark.lake.stored_tables import StoredTable, check_unchanged, stored_table
 from pruning.spark.lake.tables import (
@@ -34,7 +36,6 @@ from pruning.spark.lake.tables import (
     Unprunable,
     parquet_table,
     with_partition_values,
-    with_relation,
 )
 from pruning.verdicts.classification import classify_blocks
 
@@ -79,8 +80,7 @@ class StoredPart:
 
     def read(
         self,
-        files: tuple[str, ...],
-        stamps: tuple[Stamp, ...],
+        files: TableFiles,
         columns: frozenset[str],
         question: NeededBlocks | None,
     ) -> BlocksRead:

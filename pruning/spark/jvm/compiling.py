@@ -8,6 +8,8 @@ import functools
 from importlib.resources import files
 from typing import Any
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pruning.spark.jvm.gateway import Java, jvm
@@ -26,11 +28,26 @@ def java_instance(spark: SparkSession, name: str, *, package: str = _LAKE) -> Ja
     return compile_class(spark, name, source_of(name, package))
 
 
+def optional_instance(spark: SparkSession, name: str, *, package: str = _LAKE) -> Java | None:
+    """Return an instance of a Java class as `java_instance`; None if this Java process cannot have one."""
+    return _compile_if_possible(spark.sparkContext._gateway._gateway_client, jvm(spark), name, package)
+
+
+@functools.cache
+def _compile_if_possible(client: Any, java: Java, name: str, package: str) -> Java | None:
+    try:
+        return _compile(client, java, name, source_of(name, package))
+    except (Py4JError, PySparkException, OSError):
+        # There is no compiler or no source, or this release of Spark has other classes.
+        return None
+
+
 def compile_class(spark: SparkSession, name: str, source: str) -> Java:
     """Return an instance of a Java class, by its full name and its source."""
     return _compile(spark.sparkContext._gateway._gateway_client, jvm(spark), name, source)
 
 
+@functools.cache
 def source_of(name: str, package: str) -> str:
     """Return the source of a Java class in a Python package."""
     return files(package).joinpath(f"{name}.java").read_text(encoding="utf-8")

@@ -21,8 +21,7 @@ from pruning.metadata.files.listing import Contents, ListedFile, Listing, Stamp,
 from pruning.metadata.files.locations import path_below, table_directory, to_uri
 from pruning.metadata.files.table_formats import Marker
 from pruning.metadata.footers.footer import MAGICS, TRAILER_BYTES, footer_length
-from pruning.metadata.store.collecting import BlocksRead, changed_files, read_listed_blocks
-from pruning.metadata.store.searching import Question
+from pruning.metadata.store.collecting import changed_files
 from pruning.metadata.table.reading import ReadResult, shards_of_footers
 from pruning.spark.jvm.compiling import java_instance
 from pruning.spark.jvm.gateway import Java, decode_answer, first_line
@@ -42,27 +41,18 @@ _ABSENT = "?"
 _SEPARATOR = "\0"
 
 
-def read_hadoop_blocks(
-    spark: SparkSession,
-    paths: Sequence[str],
-    stamps: Sequence[Stamp],
-    columns: frozenset[str] | None = None,
-    question: Question | None = None,
-) -> BlocksRead:
-    """Return the block metadata of files that Spark lists.
-
-    The metadata is kept in the folder that the environment variable `SKIPPROOF_METADATA` names, if any.
+def hadoop_listing(
+    spark: SparkSession, paths: Sequence[str], stamps: Sequence[Stamp]
+) -> tuple[Listing, dict[str, str]]:
+    """Return the files that are as Spark has listed them, and a sentence about each other one.
 
     Args:
         spark: The session.
         paths: The files as Spark lists them, with URI escapes.
-        stamps: Their sizes and times in that listing. A file that has changed since is not read.
-        columns: The top-level columns that are needed; None for all.
-        question: As for `pruning.metadata.store.collecting.read_blocks`.
+        stamps: Their sizes and times in that listing.
     """
-    hadoop = HadoopFiles(spark)
     looked_us = time.time_ns() // 1_000
-    statuses = hadoop.statuses(paths)
+    statuses = HadoopFiles(spark).statuses(paths)
     failures = {
         path: f"{path}: {status}"
         for path, status in zip(paths, statuses, strict=True)
@@ -76,11 +66,7 @@ def read_hadoop_blocks(
     failures |= changed_files([listed for listed, _ in present], [stamp for _, stamp in present])
     listed_files = tuple(listed for listed, _ in present if listed.file not in failures)
     parent = table_directory([listed.path for listed in listed_files])
-    listing = Listing(listed_files, parent, looked_us=looked_us)
-    blocks = read_listed_blocks(
-        listing, read=hadoop.read_footers, columns=columns, question=question, spark=spark
-    )
-    return blocks._replace(failures=failures | blocks.failures)
+    return Listing(listed_files, parent, looked_us=looked_us), failures
 
 
 def _listed_file(file: str, status: Stamp, *, named: bool = True) -> ListedFile:

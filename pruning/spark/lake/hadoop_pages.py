@@ -6,19 +6,18 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from pruning.errors import InputError
-from pruning.metadata.files.listing import Stamp
-from pruning.metadata.files.locations import is_on_local_disk
+from pruning.metadata.files.table_files import TableFiles
 from pruning.metadata.footers.footer import ByteRange
 from pruning.metadata.pages.measured_pages import MeasuredFiles
 from pruning.metadata.pages.page_reading import ArrowFiles, PageFiles
 from pruning.spark.lake.hadoop_files import HadoopFiles
 
 
-def page_files(spark: SparkSession, files: Sequence[str], stamps: Sequence[Stamp]) -> PageFiles:
-    """Return what reads the footers and page indexes of files that Spark lists, with their stamps."""
-    if all(map(is_on_local_disk, files)):
+def page_files(spark: SparkSession, files: TableFiles) -> PageFiles:
+    """Return what reads the footers and page indexes of files that Spark lists."""
+    if files.are_local:
         return ArrowFiles()
-    sizes = {file: stamp.size_bytes for file, stamp in zip(files, stamps, strict=True)}
+    sizes = {file: stamp.size_bytes for file, stamp in zip(files.files, files.stamps, strict=True)}
     return _HadoopPages(HadoopFiles(spark), sizes)
 
 

@@ -19,8 +19,8 @@ from pyspark.sql import SparkSession
 from pruning.spark.jvm.compiling import java_instance
 from pruning.spark.jvm.gateway import Java, dataframe, elements, jvm, simple_name, singleton
 from pruning.spark.lake.columns_read import bytes_read
+from pruning.spark.lake.leaf_copies import with_relation
 from pruning.spark.lake.parquet_leaves import ROW_GROUP_INDEX, has_named_row_groups, is_parquet_leaf
-from pruning.spark.lake.tables import with_relation
 
 # A value that is neither empty nor 0 switches off that row groups are named.
 WHOLE_FILES_VARIABLE = "SKIPPROOF_WHOLE_FILES"
@@ -96,7 +96,7 @@ def with_row_groups(
 
     Args:
         spark: The session.
-        leaf: A Parquet leaf of a plan, as `pruning.spark.lake.tables.with_files` returns it.
+        leaf: A Parquet leaf of a plan, as `pruning.spark.lake.leaf_copies.with_files` returns it.
         parts: The row groups. A row group is in one part only.
         columns: The top-level columns that the query reads, whose bytes count; None is all.
         open_bytes: Row groups between others are left out if they have so many bytes; None is what the

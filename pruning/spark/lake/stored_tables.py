@@ -35,7 +35,8 @@ from pruning.spark.jvm.gateway import (
     string_array,
 )
 from pruning.spark.lake.hadoop_files import HadoopFiles
-from pruning.spark.lake.tables import STORED_INDEX, index_of_listings, one_slash
+from pruning.spark.lake.leaf_copies import index_of_listings
+from pruning.spark.lake.tables import STORED_INDEX, one_slash
 
 _NS_PER_MS = 1_000_000
 # The name of a file that stands for those of a directory.

@@ -1,23 +1,20 @@
 """Parquet tables in a plan: their files, columns and partition values, and how to read fewer files."""
 
-import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from pruning.errors import InputError
 from pruning.expressions.traversal import columns
 from pruning.expressions.trees import Expression
 from pruning.expressions.types import Type, Value
-from pruning.metadata.files.listing import Stamp
 from pruning.metadata.files.locations import is_on_local_disk, to_uri
+from pruning.metadata.files.table_files import TableFiles
 from pruning.metadata.files.table_formats import table_format_notes
 from pruning.metadata.table.schema import is_nested
 from pruning.metadata.views.constant_columns import with_constants
@@ -28,42 +25,26 @@ from pruning.spark.jvm.gateway import (
     class_name,
     elements,
     hadoop_paths,
-    jvm,
-    printed_elements,
-    sequence,
     simple_name,
-    singleton,
-    some,
-    string_array,
-    values_of_keys,
-    with_element,
 )
 from pruning.spark.jvm.literals import internal_value
 from pruning.spark.lake.hadoop_files import HadoopFiles
+from pruning.spark.lake.listings import is_marker, listed_files
 from pruning.spark.lake.parquet_leaves import (
     FILE_RELATION,
     ROW_GROUP_INDEX,
     has_named_row_groups,
     is_parquet_leaf,
     named_row_groups,
-    over_files,
 )
 
 # Reading a partition's values takes a few calls; a table with more partitions is pruned by footers alone.
 PARTITIONS_MAX = 20_000
 
-_DATASOURCES = "org.apache.spark.sql.execution.datasources"
 # The class of indexes of tables that were listed before; see `pruning.spark.lake.stored_tables`.
 STORED_INDEX = "StoredFileIndex"
 _FIELD_IDS = "spark.sql.parquet.fieldId.read.enabled"
-# The limits of a cache of listings that evicts nothing; the session's own may be off, small or shared.
-_LISTINGS_BYTES_MAX, _LISTINGS_SECONDS = 1 << 40, -1
-_MARKER = ".skipproof-"
 _NO_HOST = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):///")
-# The text that Hadoop prints for a file's status, after its path; a status that wraps another has no path.
-_STATUS = re.compile(
-    r"\A(?!\w+\{path=null;).*; isDirectory=false; length=(\d+); .*; modification_time=(-?\d+);", re.DOTALL
-)
 _METADATA_KEYS = frozenset({"__metadata_col", "__file_source_metadata_col"})
 
 
@@ -92,14 +73,23 @@ class ParquetTable:
 
     leaf: Java
     location: Java
-    roots: tuple[str, ...]
-    files: tuple[str, ...]
+    listed: TableFiles
     attributes: tuple[Attribute, ...]
     partition_columns: Mapping[str, Type]
     # Of each file of which the leaf reads only some row groups, their ordinals.
     row_groups: Mapping[str, frozenset[int]] = field(default_factory=dict)
     # True if the leaf in the plan has more files than these.
     is_part: bool = False
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files in the order of Spark's listing."""
+        return self.listed.files
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        """The directories and files that the user has named."""
+        return tuple(root for root in self.listed.roots if not is_marker(root))
 
     @property
     def data_columns(self) -> dict[str, Type]:
@@ -127,37 +117,27 @@ def parquet_table(
     partition_columns = _field_types(location.partitionSchema())
     if list(partition_columns) != list(_field_types(leaf.relation().partitionSchema())):
         raise Unprunable("the table and its files disagree on the partition columns")
-    files = string_array(spark, location.inputFiles())
-    if len(set(files)) != len(files):
+    listed = listed_files(spark, location)
+    if not listed.are_distinct:
         raise Unprunable("a file is listed twice")
     return ParquetTable(
         leaf=leaf,
         location=location,
-        roots=tuple(root for root in printed_elements(spark, location.rootPaths()) if not _is_marker(root)),
-        files=tuple(files),
+        listed=listed,
         attributes=attributes,
         partition_columns=partition_columns,
         row_groups=row_groups,
     )
 
 
-def listed_stamps(spark: SparkSession, table: ParquetTable) -> list[Stamp]:
-    """Return the size and time of each of the table's files, as Spark has listed them."""
-    statuses = table.location.allFiles()
-    printed = printed_elements(spark, statuses)
-    matches = [_STATUS.search(status) for status in printed]
-    if all(matches):
-        return [Stamp(int(match[1]), int(match[2])) for match in matches if match is not None]
-    # The statuses of this file system print in another form.
-    return HadoopFiles(spark).listed_stamps(statuses)
-
-
 def format_notes(spark: SparkSession, table: ParquetTable) -> tuple[str, ...]:
     """Return a warning for each of the table's directories that is a table of another format."""
     roots = list(map(to_uri, table.roots))
-    local = all(map(is_on_local_disk, (*roots, *table.files)))
+    local = table.listed.are_local and all(map(is_on_local_disk, roots))
     return table_format_notes(
-        roots, table.files, has_markers=None if local else HadoopFiles(spark).has_markers
+        roots,
+        table.listed.one_of_each_directory,
+        has_markers=None if local else HadoopFiles(spark).has_markers,
     )
 
 
@@ -259,138 +239,3 @@ def _partition_value(row: Java, index: int, type_: Type, location: Java) -> Valu
     if row.isNullAt(index):
         return None
     return internal_value(row.get(index, location.partitionSchema().apply(index).dataType()), type_)
-
-
-def with_files(
-    spark: SparkSession, table: ParquetTable, files: Sequence[str], *, leaf: Java | None = None
-) -> Java:
-    """Return a copy of the table's leaf that reads only `files`, which may be none.
-
-    Expression ids, options, bucketing and partition values stay as they are.
-
-    Args:
-        leaf: Another leaf over the same table, to be copied instead.
-    Raises:
-        Unprunable: Spark would read other files than those.
-    """
-    relation = table.leaf.relation()
-    try:
-        location = _file_index(spark, table, relation, files)
-        listed_files = string_array(spark, location.inputFiles())
-    except Py4JError as error:
-        raise Unprunable("Spark could not list the files that are left") from error
-    if sorted(listed_files) != sorted(files):
-        raise Unprunable("Spark lists other files than those that are left")
-    node = table.leaf if leaf is None else leaf
-    return with_relation(spark, node, over_files(node, location) if has_named_row_groups(node) else location)
-
-
-def with_relation(
-    spark: SparkSession,
-    leaf: Java,
-    location: Java,
-    *,
-    options: Java | None = None,
-    file_format: Java | None = None,
-) -> Java:
-    """Return a copy of a Parquet leaf over another file index, with other options or format if any."""
-    relation = leaf.relation()
-    copied = relation.copy(
-        location,
-        relation.partitionSchema(),
-        relation.dataSchema(),
-        relation.bucketSpec(),
-        relation.fileFormat() if file_format is None else file_format,
-        relation.options() if options is None else options,
-        relation.sparkSession(),
-    )
-    return with_element(spark, leaf, 0, copied)
-
-
-def without_rows(spark: SparkSession, leaf: Java) -> Java:
-    """Return the leaf under a filter that no row passes, so that the optimizer drops what needs its rows.
-
-    Unlike a relation without rows, the result still has the leaf's hidden columns.
-    """
-    false = singleton(spark, "org.apache.spark.sql.catalyst.expressions.Literal").FalseLiteral()
-    return jvm(spark).org.apache.spark.sql.catalyst.plans.logical.Filter(false, leaf)
-
-
-def _file_index(spark: SparkSession, table: ParquetTable, relation: Java, files: Sequence[str]) -> Java:
-    """Return an index of the files, from Spark's listing if possible; else they are listed again."""
-    try:
-        return _index_from_listing(spark, table, relation, files)
-    except Py4JError:
-        # This release of Spark keeps its listings in another way.
-        return _index_by_listing(spark, table, relation, files)
-
-
-def _index_from_listing(
-    spark: SparkSession, table: ParquetTable, relation: Java, files: Sequence[str]
-) -> Java:
-    """Return an index under the table's own roots, with a cache of listings that has only these files.
-
-    Spark takes two indexes with the same roots for equal. So each choice of files gets one more root, which
-    does not exist and whose name is a hash of the choice.
-    """
-    java = jvm(spark)
-    statuses = values_of_keys(
-        spark, hadoop_paths(spark, [unquote(file) for file in files]), table.location.leafFiles()
-    )
-    roots = [path for path in elements(table.location.rootPaths()) if not _is_marker(path.toString())]
-    digest = hashlib.sha256("\0".join(files).encode()).hexdigest()
-    mark = java.org.apache.hadoop.fs.Path(roots[0], f"{_MARKER}{digest}")
-    tag = singleton(spark, "scala.reflect.ClassTag").apply(
-        java.java.lang.Class.forName("org.apache.hadoop.fs.FileStatus")
-    )
-    nothing = sequence(spark, []).toArray(tag)
-    by_root = [(roots[0], statuses.toArray(tag)), *((root, nothing) for root in (*roots[1:], mark))]
-    return index_of_listings(spark, relation, by_root, table.location.partitionSpec())
-
-
-def index_of_listings(
-    spark: SparkSession, relation: Java, by_root: Sequence[tuple[Java, Java]], partitions: Java | None
-) -> Java:
-    """Return Spark's index of files that are listed already.
-
-    Args:
-        spark: The session.
-        relation: A relation with the options and the session of the index.
-        by_root: Root directories, and Java's arrays of the statuses of the files below them.
-        partitions: The partitions with their values; None to infer them from the directories.
-    """
-    shared = jvm(spark).org.apache.spark.sql.execution.datasources.SharedInMemoryCache
-    listings = shared(_LISTINGS_BYTES_MAX, _LISTINGS_SECONDS).createForNewClient()
-    for root, statuses in by_root:
-        listings.putLeafFiles(root, statuses)
-    try:
-        roots = sequence(spark, [root for root, _ in by_root])
-        return _in_memory_index(spark, relation, roots, listings, partitions)
-    finally:
-        listings.invalidateAll()
-
-
-def _is_marker(root: str) -> bool:
-    """Tell whether a root was added only to tell one choice of files from others."""
-    return root.rpartition("/")[2].startswith(_MARKER)
-
-
-def _index_by_listing(spark: SparkSession, table: ParquetTable, relation: Java, files: Sequence[str]) -> Java:
-    paths = hadoop_paths(spark, [unquote(file) for file in files])
-    listings = singleton(spark, f"{_DATASOURCES}.NoopCache")
-    return _in_memory_index(spark, relation, paths, listings, table.location.partitionSpec())
-
-
-def _in_memory_index(
-    spark: SparkSession, relation: Java, roots: Java, listings: Java, partitions: Java | None
-) -> Java:
-    nothing = some(spark, None)
-    return jvm(spark).org.apache.spark.sql.execution.datasources.InMemoryFileIndex(
-        relation.sparkSession(),
-        roots,
-        relation.options(),
-        nothing,
-        listings,
-        some(spark, partitions),
-        nothing,
-    )

@@ -13,7 +13,8 @@ from pruning.expressions import types
 from pruning.expressions.types import Type
 from pruning.metadata.footers.thrift_lanes import Numbers
 from pruning.spark.jvm.gateway import Java
-from pruning.spark.lake.tables import Attribute, leaf_attributes, with_relation
+from pruning.spark.lake.leaf_copies import with_relation
+from pruning.spark.lake.tables import Attribute, leaf_attributes
 from pruning.spark.versioned.layouts import DELETED, HIDDEN_NUMBERS, ROW_POSITION, LayoutFiles, opened_files
 from pruning.spark.versioned.schemas import fields_of, has_same_names
 
