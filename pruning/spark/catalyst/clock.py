@@ -19,7 +19,9 @@ from pruning.expressions.trees import Column, Expression
 from pruning.expressions.types import Kind, Type
 from pruning.metadata.table.structs import has_field, whole
 from pruning.metadata.views.constant_columns import with_bounds
+from pruning.spark.jvm.compiling import optional_instance
 from pruning.spark.jvm.gateway import Java, elements, jvm, mapping, simple_name, subtrees
+from pruning.spark.jvm.prefetched import ANSWERS, ANSWERS_PACKAGE
 
 # The column names by which the rules know the present. They are in backticks, possibly with an offset;
 # block metadata gives no column a name of a single part in backticks.
@@ -54,6 +56,9 @@ def without_clock(spark: SparkSession, plan: Java) -> TimelessPlan:
 
     The result can be optimized and inspected, but not run.
     """
+    answers = optional_instance(spark, ANSWERS, package=ANSWERS_PACKAGE)
+    if answers is not None and not answers.mentions(plan, _WORDS):
+        return TimelessPlan(plan, clock_is_read=False)
     reference = jvm(spark).org.apache.spark.sql.catalyst.expressions.BoundReference
     changes = [
         (part, reference(_UNKNOWN if simple_name(part) == "Cast" else _PRESENT, part.dataType(), True))

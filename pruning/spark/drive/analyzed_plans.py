@@ -28,6 +28,7 @@ from pruning.spark.jvm.gateway import (
     some,
     subtrees,
 )
+from pruning.spark.jvm.prefetched import with_answers
 from pruning.spark.lake.leaf_copies import with_option
 from pruning.spark.lake.parquet_leaves import is_parquet_leaf
 from pruning.spark.lake.tables import Unprunable
@@ -84,7 +85,9 @@ class AnalyzedPlan:
         cache = plan.spark._jsparkSession.sharedState().cacheManager()
         java = execution.commandExecuted()
         if cache.isEmpty():
-            plan._root = plan._node(_with_inlined_tables(plan.spark, java), None)
+            inlined = _with_inlined_tables(plan.spark, java)
+            nodes = with_answers(plan.spark, inlined, _OPTION, expressions=False)
+            plan._root = plan._node(nodes, None)
         else:
             plan._root = plan._node(java, execution.withCachedData())
         return plan
@@ -274,7 +277,8 @@ def optimized_plan(spark: SparkSession, plan: Java) -> Java:
     modes = "org.apache.spark.sql.execution.CommandExecutionMode"
     try:
         skip = singleton(spark, modes).SKIP()
-        return spark._jsparkSession.sessionState().executePlan(plan, skip).optimizedPlan()
+        optimized = spark._jsparkSession.sessionState().executePlan(plan, skip).optimizedPlan()
+        return with_answers(spark, optimized, _OPTION)
     except Py4JError as error:
         if "does not exist" not in str(error):
             raise
