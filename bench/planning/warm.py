@@ -1,13 +1,13 @@
 """Measure a warm `prune` of many files: its time, and the calls into Java that it makes.
 
-    python bench/planning/warm.py [--files N] [--rounds N] [--query TEXT] [--calls]
+    python bench/planning/warm.py [--files N] [--rounds N] [--rounds-before N] [--query TEXT] [--calls]
 
 The table has a small Parquet file for each of N ranges of values, and is listed once. Each round makes a new
-DataFrame of each query, with other constants, asks for its optimized plan, and then times `prune`, so that
-neither Spark's listing nor its planning of the DataFrame is in the figures. The first rounds, which read
+DataFrame of each query in turn, with other constants, asks for its optimized plan, and then times `prune`, so
+that neither Spark's listing nor its planning of the DataFrame is in the figures. The first rounds, which read
 footers and let Java compile what runs often, are not counted. Processor time is that of Python and Java
-together, with what Java compiles and collects meanwhile. With `--calls`, the calls of the last round are
-printed by the Python function that made them.
+together, with what Java compiles and collects meanwhile. In the last rounds calls are counted; with `--calls`
+they are printed by the Python function that made them.
 """
 
 import argparse
@@ -34,7 +34,7 @@ from skipproof.sessions import spark_session
 
 ROWS_PER_FILE = 10
 # Java compiles a method well after thousands of calls of it.
-_ROUNDS_BEFORE = 60
+ROUNDS_BEFORE, _ROUNDS_OF_CALLS = 100, 3
 # Each query, given the number of a file that it needs.
 QUERIES: dict[str, Callable[[int], str]] = {
     "a point": lambda file: f"select * from fact where id = {file * ROWS_PER_FILE + 3}",
@@ -62,16 +62,14 @@ class Calls:
         return sum(map(len, self.seconds.values()))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)
 class Figures:
-    """The medians of a query: seconds on the clock and of processors, and calls; those of the last round."""
+    """The seconds of each round of a query, on the clock and of processors; the calls of the last round."""
 
-    query: str
-    files_kept: int
-    wall: float
-    processor: float
-    calls: int
-    last: Calls
+    files_kept: int = 0
+    wall: list[float] = field(default_factory=list)
+    processor: list[float] = field(default_factory=list)
+    calls: Calls = field(default_factory=Calls)
 
 
 def write_table(directory: Path, files: int) -> None:
@@ -118,59 +116,57 @@ def _processor_seconds(java_id: int) -> float:
     return time.process_time() + (int(ticks[11]) + int(ticks[12])) / 100
 
 
-def measure(spark: SparkSession, name: str, text: Callable[[int], str], files: int, rounds: int) -> Figures:
-    """Time and count one query."""
+def measure(
+    spark: SparkSession,
+    queries: dict[str, Callable[[int], str]],
+    files: int,
+    *,
+    rounds_before: int,
+    rounds: int,
+) -> dict[str, Figures]:
+    """Time the queries in turn, and count their calls."""
     java_id = spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid()
-    wall: list[float] = []
-    processor: list[float] = []
-    counts: list[int] = []
-    calls, kept = Calls(), 0
-    for number in range(-_ROUNDS_BEFORE, rounds):
-        frame = spark.sql(text((number * 37 + 5_000) % files))
-        frame._jdf.queryExecution().optimizedPlan()
-        before, began = _processor_seconds(java_id), time.perf_counter()
-        pruned = pruning.prune(frame)
-        seconds = time.perf_counter() - began
-        if number >= 0:
-            wall.append(seconds)
-            processor.append(_processor_seconds(java_id) - before)
-        if number % 10 == 0:
-            with counted_calls(spark) as calls:
-                pruned = pruning.prune(frame)
-            counts.append(calls.count)
-        kept = pruning.explain(pruned).scans[0].files_kept or 0
-    return Figures(
-        query=name,
-        files_kept=kept,
-        wall=statistics.median(wall),
-        processor=statistics.fmean(processor),
-        calls=int(statistics.median(counts)),
-        last=calls,
-    )
+    figures = {name: Figures() for name in queries}
+    for number in range(-rounds_before, rounds + _ROUNDS_OF_CALLS):
+        for name, text in queries.items():
+            frame = spark.sql(text((number * 37 + 5_000) % files))
+            frame._jdf.queryExecution().optimizedPlan()
+            if number >= rounds:
+                with counted_calls(spark) as figures[name].calls:
+                    pruned = pruning.prune(frame)
+                figures[name].files_kept = pruning.explain(pruned).scans[0].files_kept or 0
+                continue
+            before, began = _processor_seconds(java_id), time.perf_counter()
+            pruning.prune(frame)
+            seconds = time.perf_counter() - began
+            if number >= 0:
+                figures[name].wall.append(seconds)
+                figures[name].processor.append(_processor_seconds(java_id) - before)
+    return figures
 
 
-def grid(figures: list[Figures], files: int) -> Table:
+def grid(figures: dict[str, Figures], files: int) -> Table:
     """Return the figures as a table."""
-    table = Table(title=f"a warm prune of {files:,} files; milliseconds: median, and mean of processor time")
-    for heading in ("query", "files kept", "wall", "processor", "calls into Java"):
+    table = Table(title=f"a warm prune of {files:,} files; milliseconds on the clock, and of processors")
+    for heading in ("query", "files kept", "least", "median", "processors, mean", "calls into Java"):
         table.add_column(heading, justify="left" if heading == "query" else "right")
-    for row in figures:
+    for name, measured in figures.items():
+        seconds = (min(measured.wall), statistics.median(measured.wall), statistics.fmean(measured.processor))
         table.add_row(
-            row.query,
-            f"{row.files_kept:,}",
-            f"{row.wall * 1e3:.1f}",
-            f"{row.processor * 1e3:.1f}",
-            f"{row.calls:,}",
+            name,
+            f"{measured.files_kept:,}",
+            *(f"{part * 1e3:.1f}" for part in seconds),
+            f"{measured.calls.count:,}",
         )
     return table
 
 
-def calls_grid(figures: Figures) -> Table:
-    """Return the calls of a query's last counted round, by function."""
-    table = Table(title=f"calls of: {figures.query}")
+def calls_grid(name: str, calls: Calls) -> Table:
+    """Return the calls of a query, by function."""
+    table = Table(title=f"calls of: {name}")
     for heading in ("function", "calls", "milliseconds"):
         table.add_column(heading, justify="left" if heading == "function" else "right")
-    ordered = sorted(figures.last.seconds.items(), key=lambda item: -sum(item[1]))
+    ordered = sorted(calls.seconds.items(), key=lambda item: -sum(item[1]))
     for function, seconds in ordered:
         table.add_row(function, f"{len(seconds):,}", f"{sum(seconds) * 1e3:.1f}")
     return table
@@ -181,6 +177,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", type=int, default=2_000, help="files of the table (default %(default)s)")
     parser.add_argument("--rounds", type=int, default=100, help="counted rounds (default %(default)s)")
+    parser.add_argument(
+        "--rounds-before", type=int, default=ROUNDS_BEFORE, help="uncounted rounds (default %(default)s)"
+    )
     parser.add_argument("--query", default="", help="measure only queries whose names contain this")
     parser.add_argument("--calls", action="store_true", help="print the calls by function, too")
     arguments = parser.parse_args()
@@ -188,14 +187,18 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory, spark_session({"spark.driver.memory": "4g"}) as spark:
         write_table(Path(directory), arguments.files)
         spark.read.parquet(directory).createOrReplaceTempView("fact")
-        figures = [
-            measure(spark, name, text, arguments.files, arguments.rounds) for name, text in chosen.items()
-        ]
+        figures = measure(
+            spark,
+            chosen,
+            arguments.files,
+            rounds_before=arguments.rounds_before,
+            rounds=arguments.rounds,
+        )
     console = Console(width=120)
     console.print(grid(figures, arguments.files))
     if arguments.calls:
-        for row in figures:
-            console.print(calls_grid(row))
+        for name, measured in figures.items():
+            console.print(calls_grid(name, measured.calls))
 
 
 if __name__ == "__main__":
