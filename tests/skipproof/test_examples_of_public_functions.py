@@ -1,6 +1,7 @@
 """The examples in the docstrings of public functions give the output that they show."""
 
 import doctest
+import sys
 from types import FunctionType
 from typing import Any
 
@@ -13,6 +14,7 @@ WITHOUT_SPARK = [pruning.backfill, pruning.blocks, pruning.collect, pruning.inde
 ON_SPARK = [
     pruning.prune,
     pruning.explain,
+    pruning.PredicateCache,
     pruning.classify,
     pruning.table,
     dml.plan_delete,
@@ -26,12 +28,12 @@ ON_SPARK = [
 ]
 
 
-def run_example(function: FunctionType, **names: Any) -> tuple[int, str]:
-    """Run the example in a function's docstring; return the number of its statements and the differences."""
+def run_example(function: FunctionType | type, **names: Any) -> tuple[int, str]:
+    """Run the example in a docstring; return the number of its statements and the differences."""
     runner = doctest.DocTestRunner()
     differences: list[str] = []
     attempted = 0
-    namespace = {**function.__globals__, **names}
+    namespace = {**vars(sys.modules[function.__module__]), **names}
     for example in doctest.DocTestFinder(recurse=False).find(function, globs=namespace):
         attempted += runner.run(example, out=differences.append).attempted
     return attempted, "".join(differences)
@@ -46,7 +48,9 @@ def test_the_example_of_a_function_without_spark_gives_what_it_shows(function: F
 
 
 @pytest.mark.parametrize("function", ON_SPARK, ids=lambda function: function.__name__)
-def test_the_example_of_a_function_on_spark_gives_what_it_shows(spark: Any, function: FunctionType) -> None:
+def test_the_example_of_a_function_on_spark_gives_what_it_shows(
+    spark: Any, function: FunctionType | type
+) -> None:
     """The example uses a session named `spark`, as in Spark's shell."""
     if function is geography.register and spark.version.startswith("3."):
         pytest.skip("Spark 3 has no functions written in SQL")
