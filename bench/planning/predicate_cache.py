@@ -50,7 +50,7 @@ class Lake:
 
     def change(self) -> None:
         """Add, rewrite or remove a file, or compact three."""
-        files = sorted(self.folder.iterdir())
+        files = sorted(self.folder.glob("*.parquet"))
         kind = self.draws.choice(("add", "add", "rewrite", "remove", "compact"))
         if kind == "compact":
             chosen = self.draws.sample(files, 3)
