@@ -99,7 +99,7 @@ def run(spark: SparkSession, arguments: argparse.Namespace, rate: float) -> Coun
         lake = Lake(Path(folder), arguments.rows, draws)
         for _ in range(arguments.files):
             lake.add()
-        cache, asked = pruning.PredicateCache(), set[tuple[int, int]]()
+        cache, earlier = pruning.PredicateCache(), set[tuple[int, int]]()
         for _ in range(arguments.queries):
             shape, constant = draws.randrange(SHAPES), min(int(draws.paretovariate(1.0)), CONSTANTS) - 1
             query = query_of(shape, constant)
@@ -109,13 +109,13 @@ def run(spark: SparkSession, arguments: argparse.Namespace, rate: float) -> Coun
             rows = [[row["c"] if order else row for row in df.collect()] for df in (frame, pruned, cached)]
             rows = [part if order else sorted(part) for part in rows]
             counts.wrong += rows[1:] != rows[:1] * 2
-            if (shape, constant) in asked:
+            if (shape, constant) in earlier:
                 (scan,), (plain,) = pruning.explain(cached).scans, pruning.explain(pruned).scans
                 counts.hits.append(any(removal.technique == "cache" for removal in scan.removals))
                 counts.cached.append(scan.blocks_kept or 0)
                 counts.pruned.append(plain.blocks_kept or 0)
                 counts.total.append(scan.blocks_total or 0)
-            asked.add((shape, constant))
+            earlier.add((shape, constant))
             if draws.random() < rate:
                 lake.change()
     return counts

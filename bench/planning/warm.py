@@ -86,13 +86,13 @@ def counted_calls(spark: SparkSession) -> Iterator[Calls]:
     client = spark.sparkContext._gateway._gateway_client
     send, calls = client.send_command, Calls()
 
-    def timed(*arguments: Any, **options: Any) -> Any:
+    def send_and_count(*arguments: Any, **options: Any) -> Any:
         began = time.perf_counter()
         answer = send(*arguments, **options)
         calls.add(_calling_function(), time.perf_counter() - began)
         return answer
 
-    client.send_command = timed
+    client.send_command = send_and_count
     try:
         yield calls
     finally:

@@ -47,8 +47,8 @@ def narrowed_leaf(
     Raises:
         Unprunable: Spark would read other files.
     """
-    chosen = scan.kept_files if files is None else scan.listed.mask_of(files)
-    kept = scan.listed.names_at(chosen)
+    chosen = scan.kept_files if files is None else scan.all_files.mask_of(files)
+    kept = scan.all_files.names_at(chosen)
     node = scan.leaf.node if leaf is None else leaf
     may_stay = can_run(scan.table) if leaf is None else not (scan.is_pinned or is_part(scan.table))
     # What Iceberg has planned is not planned again when the query runs; but of a scan with keys Iceberg may

@@ -92,7 +92,7 @@ def _with_blocks(report: ScanReport, scan: TableScan, scan_set: ScanSet) -> Scan
             kept=int(sizes[kept].sum()) - beside + summarized.bytes_of(kept_mask, columns),
             read_max=int(sizes[read].sum()) - not_read + summarized.bytes_of(opened_mask, columns),
         )
-    report = replace(report, picture=kept_picture(scan_set, scan.listed.order))
+    report = replace(report, picture=kept_picture(scan_set, scan.all_files.order))
     if scan_set.paging is None:
         return report
     whole = [group for group in np.flatnonzero(read).tolist() if group not in inside]

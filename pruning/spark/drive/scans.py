@@ -118,7 +118,7 @@ class TableScan:
 
     def files(self) -> list[str]:
         """Return the files that are still to be read, in Spark's order."""
-        return self.listed.names_at(self.kept_files)
+        return self.all_files.names_at(self.kept_files)
 
     def listed_bytes(self) -> int:
         """Return the bytes of all of the table's files, as Spark has listed them."""
@@ -132,15 +132,15 @@ class TableScan:
             needed = columns_needed(predicate, self.keys, self.columns_read)
             types = leaf_types(self.table.data_columns)
             question = NeededBlocks(predicate, types) if self.is_filtered else None
-            blocks = self.read_metadata(self.listed, needed, question)
+            blocks = self.read_metadata(self.all_files, needed, question)
             metadata, failures = matching_columns(blocks.metadata, types), blocks.failures
             metadata = with_partition_values(metadata, predicate, self.table)
             metadata = with_clock(metadata, predicate, self.table.data_columns)
             self.scan_set = scan_set = ScanSet.of_row_groups(
                 metadata,
                 self._verdicts(metadata),
-                self.listed,
-                file_of_block=places_of_files(blocks.metadata, self.listed),
+                self.all_files,
+                file_of_block=places_of_files(blocks.metadata, self.all_files),
                 failures=failures,
                 excluded=blocks.excluded,
             )
@@ -174,7 +174,7 @@ class TableScan:
         in_files = self.table.data_columns.keys() - self.table.partition_columns.keys()
         columns = paged_columns(scan_set.metadata, in_files, names, self.keys)
         if self._page_reader is None:
-            self._page_reader = PageReader(page_files(self.spark, self.listed))
+            self._page_reader = PageReader(page_files(self.spark, self.all_files))
         try:
             self.scan_set = cut_scan_set(
                 scan_set, columns, self._verdicts, self._page_reader, blocks=blocks, is_promising=is_promising
@@ -186,7 +186,7 @@ class TableScan:
         return self.scan_set is not scan_set
 
     @property
-    def listed(self) -> TableFiles:
+    def all_files(self) -> TableFiles:
         """The table's files with their sizes and times, as Spark has listed them."""
         if self._files is None:
             self._files = table_files(self.table)
@@ -279,7 +279,7 @@ class TableScan:
         self, technique: str, files: Collection[str], *, because: str, blocks: np.ndarray | None = None
     ) -> None:
         """Exclude all files but these, and all blocks but those of a mask, whatever their metadata says."""
-        smaller = self.read_scan_set().with_files(self.listed.mask_of(files))
+        smaller = self.read_scan_set().with_files(self.all_files.mask_of(files))
         self._shrink(technique, because, smaller if blocks is None else smaller.with_blocks(blocks))
 
     def share_files(self, files: Collection[str]) -> None:
@@ -292,7 +292,7 @@ class TableScan:
         if not more_count or self.scan_set is None:
             return
         removals = tuple(self.removals)
-        mask = self.listed.mask_of(files)
+        mask = self.all_files.mask_of(files)
         self.scan_set = self.scan_set.widened_to(mask)
         removed_count = int((~mask).sum())
         self.removals[:] = []
@@ -364,7 +364,7 @@ class TableScan:
     def _files_in_memory(self) -> TableFiles:
         """Return the files whose blocks are in the scan set, or that have none."""
         out = self.read_scan_set().summarized.mask
-        return self.listed.some(np.flatnonzero(~out).tolist()) if out.any() else self.listed
+        return self.all_files.some(np.flatnonzero(~out).tolist()) if out.any() else self.all_files
 
     def _shrink(
         self, technique: str, because: str, smaller: ScanSet, left_out: LeftOut | None = None

@@ -235,7 +235,7 @@ class _TopKPruning:
         return [self.scan.table.files[place] for place in dict.fromkeys(places.tolist())]
 
     def _blocks_of(self, files: list[str]) -> np.ndarray:
-        return np.flatnonzero(self.scan.listed.mask_of(files)[self.scan.read_scan_set().file_of_block])
+        return np.flatnonzero(self.scan.all_files.mask_of(files)[self.scan.read_scan_set().file_of_block])
 
     def _read_wave(self, files: list[str], *, with_places: bool) -> Rows:
         """Run the sorted part of the query over some files of the scan, and return its first rows.

@@ -1,4 +1,4 @@
-"""What the tests of the predicate cache share."""
+"""A fixture of all tests of the predicate cache."""
 
 import pytest
 

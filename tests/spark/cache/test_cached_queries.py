@@ -229,14 +229,21 @@ def test_the_report_says_why_nothing_is_cached(spark, folder):
         pruning.prune(frame, cache={})
 
 
-def test_settings_that_leave_out_files_stop_recording(spark, folder):
-    """A file that cannot be read today may be read tomorrow."""
-    spark.conf.set("spark.sql.files.ignoreMissingFiles", "true")
+@pytest.mark.parametrize("name", ["ignoreMissingFiles", "ignoreCorruptFiles"])
+def test_settings_that_leave_out_files_stop_recording(spark, folder, name):
+    """A file that cannot be read today may be read tomorrow; the session says so, the reader, or the run."""
+    cache = pruning.PredicateCache()
+    pruned = pruning.prune(few(spark.read.parquet(str(folder))), cache=cache)
+    reader = few(spark.read.option(name, "true").parquet(str(folder)))
+    spark.conf.set(f"spark.sql.files.{name}", "true")
     try:
-        (scan,) = pruning.explain(few(spark.read.parquet(str(folder))), cache=pruning.PredicateCache()).scans
+        pruned.collect()
+        session = pruning.explain(few(spark.read.parquet(str(folder))), cache=cache)
     finally:
-        spark.conf.unset("spark.sql.files.ignoreMissingFiles")
-    assert any("may be left out" in decline.reason for decline in scan.declined)
+        spark.conf.unset(f"spark.sql.files.{name}")
+    for report in (session, pruning.explain(reader, cache=cache)):
+        assert any("may be left out" in decline.reason for decline in report.scans[0].declined)
+    assert len(cache) == 0
 
 
 def wrong(spark: SparkSession, folder: Path, query: Any, act: Any, change: Any = None) -> bool:

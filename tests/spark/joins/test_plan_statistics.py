@@ -46,10 +46,10 @@ def cbo(spark: SparkSession, request: pytest.FixtureRequest):
 def statistics(frame: DataFrame) -> list[tuple[int, int | None]]:
     """The bytes and the rows that Spark expects of each leaf."""
     leaves = frame._jdf.queryExecution().optimizedPlan().collectLeaves()
-    found = [leaves.apply(place).stats() for place in range(leaves.length())]
+    expected = [leaves.apply(place).stats() for place in range(leaves.length())]
     return [
-        (int(each.sizeInBytes()), int(each.rowCount().get()) if each.rowCount().isDefined() else None)
-        for each in found
+        (int(leaf.sizeInBytes()), int(leaf.rowCount().get()) if leaf.rowCount().isDefined() else None)
+        for leaf in expected
     ]
 
 

@@ -1,4 +1,4 @@
-"""What is held in memory of listed files is used while Spark's own listing stays the same, and no longer."""
+"""Facts about listed files are held in memory while Spark's own listing stays the same, and no longer."""
 
 import os
 from collections.abc import Callable

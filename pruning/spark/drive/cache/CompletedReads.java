@@ -6,6 +6,7 @@ import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 import org.apache.spark.sql.execution.adaptive.QueryStageExec;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.util.QueryExecutionListener;
 import SEQ;
 
@@ -35,6 +36,11 @@ public class CompletedReads implements QueryExecutionListener {
     }
 
     public void onSuccess(String action, QueryExecution query, long duration) {
+        // A file that cannot be read now may be read later.
+        SQLConf conf = query.sparkSession().sessionState().conf();
+        if (conf.ignoreCorruptFiles() || conf.ignoreMissingFiles()) {
+            return;
+        }
         List places = new ArrayList();
         collect(query.executedPlan(), "", places);
         if (!places.isEmpty()) {

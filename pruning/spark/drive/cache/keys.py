@@ -21,7 +21,7 @@ from pruning.techniques.cache_entries import CacheKey
 from pruning.techniques.plan.reachability import KeyPath, key_paths
 from pruning.techniques.plan.sites import TopKSite
 
-# Settings by which a scan may leave out files that it cannot read.
+# Settings by which a scan may leave out files that it cannot read; options of a reader have their last parts.
 _IGNORES = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
 _NUMBER = "skipproof.leaf"
 
@@ -97,6 +97,10 @@ def _options(spark: SparkSession, table: LeafTable) -> str:
     if not isinstance(table, ParquetTable):
         return ""
     options = printed_elements(spark, table.leaf.relation().options())
+    for name in _IGNORES:
+        ignore = name.rpartition(".")[2]
+        if any(option.lower() == f"{ignore} -> true".lower() for option in options):
+            raise NotCached(f"{ignore} is set, so that a file may be left out")
     return "\n".join(sorted(option for option in options if not option.startswith(f"{_NUMBER} -> ")))
 
 

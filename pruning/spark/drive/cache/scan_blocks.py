@@ -100,7 +100,7 @@ def _by_names(files: Sequence[str], groups: Mapping[int, np.ndarray]) -> dict[st
 
 def _file_identities(scan: TableScan) -> Sequence[FileBlock] | None:
     """Return each file of a scan as a block; None where rows are deleted by values, which no file tells."""
-    table, stamps = scan.table, scan.listed.stamps
+    table, stamps = scan.table, scan.all_files.stamps
     deleted = [""] * len(table.files)
     if isinstance(table, VersionTable):
         if table.opened.version.equality_deletes:
