@@ -278,11 +278,11 @@ def _with_recording(opened: _OpenedPlan, scan: TableScan, leaf: Java, subtree: J
     question = opened.recorded_question(scan)
     if question is None:
         return subtree
-    with_ranges = with_metrics(scan, question, leaf, leaf if subtree is None else subtree)
-    if with_ranges is None:
+    with_places = with_metrics(scan, question, leaf, leaf if subtree is None else subtree)
+    if with_places is None:
         return subtree
     scan.notes.append("a run to the end tells the predicate cache which row groups have rows")
-    return with_ranges
+    return with_places
 
 
 def _narrowed_leaf(leaf: Java, opened: Sequence[TableScan | ScanReport]) -> Java | None:
