@@ -52,7 +52,9 @@ def _keys(table: pa.Table) -> pa.Array:
 
 def _last_places(keys: pa.ChunkedArray) -> Mask:
     """Mark the last place of each key."""
-    codes = pa.chunked_array([chunk.indices for chunk in keys.dictionary_encode().chunks]).to_numpy()
+    # Of keys without any, pyarrow gives no chunk.
+    indices = [chunk.indices for chunk in keys.dictionary_encode().chunks]
+    codes = pa.chunked_array(indices, pa.int32()).to_numpy()
     _, from_end = np.unique(codes[::-1], return_index=True)
     mask: Mask = np.zeros(len(codes), np.bool_)
     mask[len(codes) - 1 - from_end] = True

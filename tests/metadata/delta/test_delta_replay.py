@@ -122,6 +122,11 @@ def test_files_of_each_version_agree_with_a_plain_model(
     assert problem(commits, form, data.draw(st.integers(0, len(commits) - 1))) is None
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_a_table_whose_files_are_all_removed_is_opened_from_its_checkpoint(form: str) -> None:
+    assert problem([[add("a")], [remove("a")]], form, 1) is None
+
+
 def is_replaced_before_its_removal(commits: list[list[Action]]) -> bool:
     """Tell whether a commit adds a file with another vector before it removes the file as it was."""
     return any(
