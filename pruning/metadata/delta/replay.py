@@ -52,7 +52,7 @@ def _keys(table: pa.Table) -> pa.Array:
 
 def _last_places(keys: pa.ChunkedArray) -> Mask:
     """Mark the last place of each key."""
-    # Of keys without any, pyarrow gives no chunk.
+    # Where there are no keys, pyarrow makes no chunk to take the type from.
     indices = [chunk.indices for chunk in keys.dictionary_encode().chunks]
     codes = pa.chunked_array(indices, pa.int32()).to_numpy()
     _, from_end = np.unique(codes[::-1], return_index=True)
