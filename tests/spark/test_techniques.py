@@ -106,7 +106,7 @@ def test_a_limit_whose_rows_might_raise_chooses_no_file(spark, lake):
     ],
 )
 def test_a_limit_of_any_rows_chooses_files_below_something_else(spark, lake, sql, files):
-    """There each task of Spark's reads as many rows as are asked for in all; at the top Spark stops early."""
+    """There each task of Spark's reads as many rows as the LIMIT; at the top the first one has enough."""
     pruned = pruning.prune(spark.sql(sql))
     report = pruning.explain(pruned)
     assert kept(report) == files

@@ -63,6 +63,11 @@ class TableFiles:
         return all(map(is_on_local_disk, self.files))
 
     @cached_property
+    def sizes(self) -> np.ndarray:
+        """The bytes of each file; shape (files,)."""
+        return np.fromiter((stamp.size_bytes for stamp in self.stamps), np.int64, len(self.stamps))
+
+    @cached_property
     def one_of_each_directory(self) -> tuple[str, ...]:
         """A file of each directory, and each file that is a root."""
         by_directory: dict[str | None, str] = {}

@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from pruning.expressions.plans import Limit, Offset, Project
 from pruning.rules.sets.truths import Match
 from pruning.spark.drive.queries import Query
 from pruning.spark.drive.scans import TableScan
+from pruning.spark.lake.first_task import TaskSizes, first_task
 from pruning.techniques.limit import fewest_blocks
 from pruning.techniques.plan.raising import may_raise
 from pruning.techniques.plan.reachability import KeyPath, key_paths
@@ -18,19 +21,25 @@ def prune_by_limit(query: Query, site: LimitSite) -> None:
     """Narrow the scans below a limit to the fewest files and blocks that are sure to give enough rows.
 
     The rows of a file are those of its blocks in which every row matches. Nothing is done where these are too
-    few, and at the top of a query without filters, where Spark's own LIMIT stops reading once it has enough
-    rows.
+    few, and at the top of a query without filters if Spark's first task is likely to have enough: it runs
+    that task alone, and others only if rows are missing.
     """
     reaching = query.narrowable_paths(key_paths(site.source, (), rows_wanted=site.wanted))
     sure_ways = [path for path in reaching if _is_sure(query, path)]
     for path in reaching:
         query.scans[path.scan].decline("limit", "not each of its rows is sure to be one that is asked for")
     scans = list(dict.fromkeys(query.scans[path.scan] for path in sure_ways))
-    if not scans:
-        return
-    if not any(scan.is_filtered for scan in scans) and _is_at_top(query, site):
+    is_plain = bool(scans) and not any(scan.is_filtered for scan in scans) and _is_at_top(query, site)
+    if is_plain and _first_task_has(scans[0], site.wanted):
         for scan in scans:
-            scan.decline("limit", "each row will do, and Spark stops once it has enough")
+            scan.decline(
+                "limit",
+                f"each row will do, and the first of Spark's tasks is likely to have {site.wanted:,}",
+                "a LIMIT of more rows than one task has",
+            )
+        return
+    scans = [scan for scan in scans if scan.read_scan_set().is_complete]
+    if not scans:
         return
     in_files = [_rows_of_files(scan) for scan in scans]
     files = _fewest(in_files, site.wanted)
@@ -72,7 +81,7 @@ def _fewest(sure: Sequence[np.ndarray], wanted: int) -> list[np.ndarray] | None:
 
 
 def _is_at_top(query: Query, site: LimitSite) -> bool:
-    """Tell whether the plan ends with the limit, so that Spark takes its rows from one task after another.
+    """Tell whether the plan ends with the limit, so that Spark takes its rows from its first tasks.
 
     Below any other operator, such as an aggregate, each task reads as many rows as the limit asks for in all.
     """
@@ -80,6 +89,22 @@ def _is_at_top(query: Query, site: LimitSite) -> bool:
     while isinstance(node, Limit | Offset | Project) and node is not site.source:
         node = node.child
     return node is site.source
+
+
+def _first_task_has(scan: TableScan, wanted: int) -> bool:
+    """Tell whether the first task of an unfiltered scan has enough rows, by its own footers alone."""
+    kept = np.flatnonzero(scan.kept_files)
+    places, share = first_task(scan.all_files.sizes[kept], TaskSizes.of(scan.spark))
+    # Mostly the first file has enough.
+    return any(_rows_of(scan, kept[some]) * share >= wanted for some in (places[:1], places))
+
+
+def _rows_of(scan: TableScan, places: np.ndarray) -> int:
+    """Return the rows of the files at some places, without those whose footers cannot be read."""
+    files = scan.all_files.some(places.tolist())
+    metadata = scan.read_metadata(files, frozenset(), None).metadata
+    mask = pc.is_in(metadata["file"], value_set=pa.array(files.files, pa.string()))
+    return pc.sum(metadata["row_count"].filter(mask)).as_py() or 0
 
 
 def _is_sure(query: Query, path: KeyPath) -> bool:
@@ -93,7 +118,6 @@ def _is_sure(query: Query, path: KeyPath) -> bool:
         and path.rowwise
         and not any(map(may_raise, path.definitions))
         and not may_raise(scan.own_filter.predicate)
-        and scan.read_scan_set().is_complete
     )
 
 

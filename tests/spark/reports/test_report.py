@@ -112,7 +112,7 @@ def test_a_count_reads_no_column(spark, flights):
 REASONS = {
     "SELECT * FROM flights": {"filter": "no condition"},
     "SELECT * FROM flights WHERE id >= 0": {"filter": "may hold a row with"},
-    "SELECT * FROM flights LIMIT 5": {"filter": "no condition", "limit": "Spark stops"},
+    "SELECT * FROM flights LIMIT 5": {"filter": "no condition", "limit": "the first of Spark's tasks"},
     "SELECT * FROM flights WHERE delay > 3 LIMIT 2900": {
         "filter": "may hold",
         "limit": "fewer than the 2,900",

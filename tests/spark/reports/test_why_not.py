@@ -44,7 +44,9 @@ REASONS = {
         "join": "running that side first does not pay: it reads 400 rows / a condition on the other side"
     },
     "SELECT * FROM why_t t LEFT JOIN why_u u ON t.k = u.k": {"join": ABSENT["join"]},
-    "SELECT * FROM why_t LIMIT 5": {"limit": "Spark stops once it has enough"},
+    "SELECT * FROM why_t LIMIT 5": {
+        "limit": "the first of Spark's tasks is likely to have 5 / a LIMIT of more rows"
+    },
     "SELECT * FROM why_t WHERE s = 'v07' LIMIT 5": {"limit": "fewer than the 5 rows asked for are sure to"},
     "SELECT * FROM why_t ORDER BY s LIMIT 50": {"top-k": "each row group may hold one of the first rows"},
 }
