@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from joining import metadata_of, unsatisfied
 from searches import find
 
-from mutants.join_summaries import RANGE_MUTANTS
+from mutants.joins.join_summaries import RANGE_MUTANTS
 from pruning.expressions.trees import Column
 from pruning.expressions.types import DOUBLE, INTEGER, Type, Value
 from pruning.techniques.join.key_ranges import RangeSummary, summarise_ranges

@@ -15,7 +15,7 @@ from joining import Join, bounds_of, joins, metadata_of, summarised, unsatisfied
 from key_checks import FILTERED, RANGED, lost_by_bounds, lost_by_condition, wrong_rows
 from searches import find
 
-from mutants.key_summaries import FOLDED_FROM_AFAR
+from mutants.joins.key_summaries import FOLDED_FROM_AFAR
 from pruning.errors import InputError
 from pruning.expressions import types
 from pruning.expressions.trees import Column, In, IsNull, Literal, Or

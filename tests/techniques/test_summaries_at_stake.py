@@ -7,7 +7,7 @@ from hypothesis import event, given
 from joining import Join, bounds_of, column_of, joins, summarised
 from searches import find
 
-from mutants.key_summaries import ENCLOSING_MUTANTS
+from mutants.joins.key_summaries import ENCLOSING_MUTANTS
 from pruning.expressions.types import INTEGER
 from pruning.techniques.join.summaries import summarise
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from joining import Join, all_summarised, bounds_of, joins, metadata_of, unsatisfied
 from searches import find
 
-from mutants.join_summaries import MUTANTS, ROWS_WITHOUT_PARTNER
+from mutants.joins.join_summaries import MUTANTS, ROWS_WITHOUT_PARTNER
 from pruning.errors import InputError
 from pruning.expressions import types
 from pruning.expressions.trees import And, Column, Expression, In, IsNull, Literal, Or

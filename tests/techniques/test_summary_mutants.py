@@ -12,7 +12,7 @@ from joining import Join, joins, metadata_of
 from key_checks import FILTERED, RANGED, lost_by_bounds, lost_by_condition, wrong_rows
 from searches import find
 
-from mutants.key_summaries import MUTANTS, NOTHING_IS_EXCLUDED, NULL_EQUALS_NULL
+from mutants.joins.key_summaries import MUTANTS, NOTHING_IS_EXCLUDED, NULL_EQUALS_NULL
 from pruning.expressions.trees import Column
 from pruning.expressions.types import DOUBLE, INTEGER, STRING, Type
 from strategies.base.metadata import exact_facts, to_metadata

@@ -1,0 +1,1 @@
+"""Mutants of joins: what is wrong on purpose in one way each."""
