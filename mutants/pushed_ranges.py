@@ -12,10 +12,11 @@ from pruning.pushed import block_ranges, value_ranges
 from pruning.rules.sets import cuts
 from pruning.rules.sets.cuts import Cuts
 from pruning.rules.sets.truths import Match
-from pruning.spark.drive import range_filters
+from pruning.spark.drive import narrowed_leaves, range_filters
 
 _kept_ranges, _matches = block_ranges._kept_ranges, value_ranges._matches
 _closed_ranges = value_ranges.closed_ranges
+_range_filters_of_files = range_filters.range_filters_of_files
 
 
 def _without_first_kept_block(bounds: block_ranges.BlockBounds, keep: np.ndarray) -> Any:
@@ -60,3 +61,9 @@ MUTANTS: Mapping[str, Replacement] = {
         range_filters, "value_ranges", lambda conjuncts, column, within: cuts.complement(within)
     ),
 }
+# It loses no rows: the reader skips none.
+IGNORES_DEFERRED = Replacement(
+    narrowed_leaves,
+    "range_filters_of_files",
+    lambda *arguments, needed, deferred: _range_filters_of_files(*arguments, needed=needed),
+)

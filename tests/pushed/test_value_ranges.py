@@ -47,11 +47,15 @@ TYPES = (
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A table, a predicate over it, whether the plan has the predicate, and its block metadata."""
+    """A table, a predicate over it, and its block metadata.
+
+    `is_own` tells whether the plan has the predicate, and `is_deferred` whether it was asked of no block.
+    """
 
     table: Table
     predicate: Expression
     is_own: bool
+    is_deferred: bool
     metadata: pa.Table
 
 
@@ -61,7 +65,7 @@ def cases(draw: st.DrawFn, of: Sequence[Type] = TYPES) -> Case:
     kinds = draw(st.lists(st.sampled_from(of), min_size=1, max_size=2))
     table = draw(tables(kinds))
     predicate = draw(predicates(table, max_leaves=8, modes=tuple(Mode)))
-    return Case(table, predicate, draw(st.booleans()), draw(metadata(table)))
+    return Case(table, predicate, draw(st.booleans()), draw(st.booleans()), draw(metadata(table)))
 
 
 @pytest.fixture(autouse=True)
@@ -74,6 +78,8 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def filters_of(case: Case) -> list[RangeFilter]:
     keep = pc.not_equal(classify_blocks(case.predicate, case.metadata), int(Match.NONE))
+    if case.is_deferred:
+        keep = pc.greater(case.metadata["row_count"].combine_chunks(), 0)
     own = case.predicate if case.is_own else Literal(True, types.BOOLEAN)
     return range_filters.range_filters(
         own,
@@ -81,6 +87,7 @@ def filters_of(case: Case) -> list[RangeFilter]:
         keep,
         {column.name: column.type for column in case.table.columns},
         needed=() if case.is_own else (case.predicate,),
+        deferred=(case.predicate,) if case.is_own and case.is_deferred else (),
     )
 
 
@@ -133,6 +140,7 @@ def test_no_needed_row_fails_a_range_filter(case: Case) -> None:
 REACHED: dict[str, Callable[[Case], bool]] = {
     "several ranges": lambda case: any(len(ends(filter_)) > 1 for filter_ in filters_of(case)),
     "NULL that passes": lambda case: any(not filter_.rejects_null for filter_ in filters_of(case)),
+    "a deferred predicate": lambda case: case.is_own and case.is_deferred and bool(filters_of(case)),
     "two columns": lambda case: len(filters_of(case)) > 1,
     "strings": lambda case: any(filter_.type == types.STRING for filter_ in filters_of(case)),
     "an end that is excluded": lambda case: any(

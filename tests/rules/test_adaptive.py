@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import And, Arithmetic, Column, Compare, Comparison, Expression, Literal, Or
 from pruning.expressions.trees import Operator as Op
 from pruning.expressions.types import LONG
@@ -202,12 +201,12 @@ def test_inputs_of_what_is_decided_are_not_read() -> None:
     assert read.count("b") < 20
 
 
-def test_the_report_names_what_was_deferred(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a note on the scan, in SQL; nothing of it where nothing was cut."""
+def test_the_filter_names_what_was_deferred(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing where nothing was cut."""
     known = metadata([value % 10 for value in range(CHUNKS * 10)])
     asked = filter_technique.CatalystPredicate(predicate=And((selective(), useless(20))))
-    assert filter_technique.filter_verdicts(None, asked, known).notes == ()
+    assert filter_technique.filter_verdicts(None, asked, known).deferred == ()
     eager = partial(classify_within, clock=wound, chunk_lanes=10)
     monkeypatch.setattr(filter_technique, "classify_within", eager)
     cut = filter_technique.filter_verdicts(None, asked, known, read_seconds=2.0)
-    assert cut.notes == (f"left to the query: {to_sql(useless(20))}",)
+    assert cut.deferred == (useless(20),)

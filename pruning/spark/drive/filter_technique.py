@@ -61,10 +61,17 @@ class CatalystPredicate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterOutcome:
-    """The verdict on each block, and notes on the expressions that Spark evaluated for them."""
+    """The verdict on each block, and how it was reached.
+
+    Attributes:
+        verdicts: The verdicts.
+        notes: What Spark evaluated, and what is unknown.
+        deferred: The conjuncts that were not evaluated for every block.
+    """
 
     verdicts: pa.Int8Array
     notes: tuple[str, ...] = ()
+    deferred: tuple[Expression, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,19 +129,19 @@ def filter_verdicts(
     predicate = catalyst.predicate
     classified = classify_within(predicate, metadata, read_seconds=read_seconds)
     verdicts = classified.verdicts
-    notes = (
-        *(f"left to the query: {to_sql(conjunct)}" for conjunct in classified.deferred),
-        *(f"unknown: Java's rules of the time zone {zone} are not Python's" for zone in catalyst.doubted),
+    notes = tuple(
+        f"unknown: Java's rules of the time zone {zone} are not Python's" for zone in catalyst.doubted
     )
+    by_rules = FilterOutcome(verdicts=verdicts, notes=notes, deferred=classified.deferred)
     undecided = pc.equal(verdicts, int(Match.SOME))
     search = _PartSearch(metadata, catalyst.origins, undecided)
     parts = search.parts(predicate)
     if not parts:
-        return FilterOutcome(verdicts=verdicts, notes=notes)
+        return by_rules
     whole = search.whole(spark, catalyst)
     evaluated = _evaluate_parts(spark, [*parts, *whole], catalyst.names)
     if evaluated is None:
-        return FilterOutcome(verdicts=verdicts, notes=notes)
+        return by_rules
     replacements: dict[Expression, Expression] = {}
     for part, (values, failed) in zip([*parts, *whole], evaluated, strict=True):
         type_ = type_of(part.node)

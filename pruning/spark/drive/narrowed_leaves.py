@@ -62,7 +62,7 @@ def narrowed_leaf(
     named = _with_kept_groups(scan, narrowed, chosen, ranges)
     narrowed = narrowed if named is None else named
     if isinstance(scan.table, ParquetTable) and narrowed is not node:
-        narrowed = with_own_statistics(scan.spark, narrowed, _rows_left(scan))
+        narrowed = with_own_statistics(scan.spark, narrowed, live_rows_left(scan))
     if ranges:
         narrowed, ranges = with_range_filters(scan.spark, narrowed, ranges)
     if leaf is not None:
@@ -71,7 +71,7 @@ def narrowed_leaf(
     return None if is_whole and not ranges and named is None else narrowed
 
 
-def _rows_left(scan: TableScan) -> int | None:
+def live_rows_left(scan: TableScan) -> int | None:
     """Return the live rows of the blocks that are still to be read; None if some footer is not known."""
     scan_set = scan.scan_set
     if scan_set is None or not scan_set.is_complete:
@@ -109,6 +109,7 @@ def _range_filters(scan: TableScan, files: np.ndarray) -> list[RangeFilter]:
             files[file_of_block],
             allowed,
             needed=scan.needed_conditions,
+            deferred=scan.deferred,
         )
     except RecursionError:
         # The predicate is nested more deeply than Python can follow, so no range is known.

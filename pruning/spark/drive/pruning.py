@@ -33,6 +33,7 @@ from pruning.spark.drive.scalar_subqueries import read_scalars
 from pruning.spark.drive.scan_reports import scan_report
 from pruning.spark.drive.scans import TableScan
 from pruning.spark.drive.top_k import prune_by_top_k
+from pruning.spark.jvm.executed_scans import executed_scans
 from pruning.spark.jvm.gateway import Java, dataframe, elements, first_line
 from pruning.spark.lake.columns_read import columns_read, key_columns
 from pruning.spark.lake.tables import Unprunable
@@ -94,6 +95,9 @@ def explain(
 ) -> Report:
     """Report what `prune` does to a DataFrame, scan by scan, and why; for a pruned one, what it did.
 
+    Once an action such as `collect` has run the pruned DataFrame itself, and not a plan that it made of it, the
+    report has the rows that the scans gave.
+
     Args:
         df: Any query.
         runtime: As for `prune`; the parts that `prune` would run are run.
@@ -114,8 +118,16 @@ def explain(
     _check_frame(df)
     if as_of is not None:
         df = frame_as_of(df, as_of)
-    report = _REPORTS.get(df)
-    return report if report is not None else _prune_with_report(df, runtime=runtime, cache=cache)[1]
+    pruned, report = df, _REPORTS.get(df)
+    if report is None:
+        pruned, report = _prune_with_report(df, runtime=runtime, cache=cache)
+    if pruned is not df:
+        return report
+    try:
+        return report.after_run(executed_scans(df._jdf.queryExecution()))
+    except (Py4JError, PySparkException):
+        # The query cannot be planned, which its next run will say.
+        return report
 
 
 def _prune_with_report(

@@ -80,12 +80,16 @@ IN_LIST_MAX = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangeFilter:
-    """The filter that a column's value is in a set, which NULL passes too unless it is rejected."""
+    """The filter that a column's value is in a set, which NULL passes too unless it is rejected.
+
+    The set is made of those on which the conditions may be TRUE, or else of the kept blocks' alone.
+    """
 
     column: str
     type: Type
     values: Cuts
     rejects_null: bool
+    is_of_conditions: bool
 
     @property
     def sql(self) -> str:
@@ -108,6 +112,7 @@ def range_filters_of_files(
     allowed: Mapping[str, Type],
     *,
     needed: Sequence[Expression] = (),
+    deferred: Sequence[Expression] = (),
 ) -> list[RangeFilter]:
     """Return the filters for some of a table's files, as `range_filters` does.
 
@@ -118,10 +123,11 @@ def range_filters_of_files(
         inside: True for those of files that are still read; shape (blocks,).
         allowed: As for `range_filters`.
         needed: As for `range_filters`.
+        deferred: As for `range_filters`.
     """
     named = [name for part in (predicate, *needed) for name in columns(part)]
     here = columns_only(metadata, named).select(_FIELDS).filter(pa.array(inside))
-    return range_filters(predicate, here, pa.array(keep[inside]), allowed, needed=needed)
+    return range_filters(predicate, here, pa.array(keep[inside]), allowed, needed=needed, deferred=deferred)
 
 
 def range_filters(
@@ -131,6 +137,7 @@ def range_filters(
     allowed: Mapping[str, Type],
     *,
     needed: Sequence[Expression] = (),
+    deferred: Sequence[Expression] = (),
 ) -> list[RangeFilter]:
     """Return the filters that let Spark skip more row groups, or more pages of them.
 
@@ -149,12 +156,15 @@ def range_filters(
         keep: True for those that may hold a needed row; shape (blocks,).
         allowed: The types of the columns that a filter may name; those in the files, not partitions.
         needed: Conditions beside the filter, which the plan does not have.
+        deferred: Conjuncts of the filter that were not evaluated for every block, so that the reader is to
+            compare the bounds of those that it opens.
     """
     kept: np.ndarray = keep.to_numpy(zero_copy_only=False)
     rows: np.ndarray = metadata.column("row_count").to_numpy()
     has_pages = bool((rows[kept] > paging.PAGE_ROWS).any())
-    if kept[rows > 0].all() and not has_pages:
+    if kept[rows > 0].all() and not has_pages and not deferred:
         return []
+    deferred_columns = {name for conjunct in deferred for name in columns(conjunct)}
     searches = list(_column_searches(predicate, needed, metadata, kept, allowed))
     sizes = pc.fill_null(metadata.column("byte_count"), 0).to_numpy()
     sizes = np.where(rows > 0, np.maximum(sizes, 1), 0)
@@ -173,15 +183,16 @@ def range_filters(
             in_vain &= ~search.spares(ranges[search.column.name])
     filters = []
     for search in searches:
-        values = ranges.get(search.column.name)
-        narrower = search.narrower_values(values) if has_pages or in_vain.any() else None
+        values, is_of_conditions = ranges.get(search.column.name), False
+        may_skip_more = has_pages or search.column.name in deferred_columns
+        narrower = search.narrower_values(values) if may_skip_more or in_vain.any() else None
         if narrower is not None:
             spared = in_vain & search.spares(narrower)
             is_clear_gain = sizes[spared].sum() > _SPARED_MIN * sizes[kept | in_vain].sum()
-            if is_clear_gain or (has_pages and search.leaves_less(narrower, values)):
-                values, in_vain = narrower, in_vain & ~spared
+            if is_clear_gain or (may_skip_more and search.leaves_less(narrower, values)):
+                values, in_vain, is_of_conditions = narrower, in_vain & ~spared, True
         if values is not None and _are_texts(values):
-            filters.append(search.filter(values))
+            filters.append(search.filter(values, is_of_conditions))
     return filters
 
 
@@ -199,13 +210,14 @@ class _ColumnSearch:
     skipped_by_query: np.ndarray
     rejects_null: bool
 
-    def filter(self, values: Cuts) -> RangeFilter:
+    def filter(self, values: Cuts, is_of_conditions: bool) -> RangeFilter:
         """Return the filter that lets these values of the column pass."""
         return RangeFilter(
             column=self.column.name,
             type=self.column.type,
             values=values,
             rejects_null=self.rejects_null,
+            is_of_conditions=is_of_conditions,
         )
 
     def narrower_values(self, ranges: Cuts | None) -> Cuts | None:
@@ -273,7 +285,7 @@ def _column_searches(
         rejects_null = not may_match_null(parts, named_column)
         bounds = _block_bounds(column, rows, rejects_null=rejects_null)
         around = hull(bounds, kept)
-        pushed = value_set([part for part in own if _is_pushed(part)], named_column).cuts
+        pushed = value_set([part for part in own if is_pushed(part)], named_column).cuts
         assert isinstance(pushed, Cuts)
         yield _ColumnSearch(
             column=named_column,
@@ -311,13 +323,13 @@ def _block_bounds(column: pa.StructArray, rows: pa.Array, *, rejects_null: bool)
     )
 
 
-def _is_pushed(part: Expression) -> bool:
+def is_pushed(part: Expression) -> bool:
     """Tell whether Spark pushes a condition as it is, so that Parquet's reader skips pages by it."""
     match part:
         case And(operands) | Or(operands):
-            return all(map(_is_pushed, operands))
+            return all(map(is_pushed, operands))
         case Not(operand):
-            return _is_pushed(operand)
+            return is_pushed(operand)
         case In(Column(), members):
             return len(members) <= IN_LIST_MAX and all(isinstance(member, Literal) for member in members)
         case Compare(_, Column(), Literal()) | Compare(_, Literal(), Column()):

@@ -1,9 +1,12 @@
 """The report on a pruned query, scan by scan, for people and as JSON."""
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
+
+from pruning.spark.jvm.executed_scans import ExecutedScan
 
 # A glob may give thousands of paths; `to_dict` has all of them.
 PATHS_SHOWN = 3
@@ -51,6 +54,10 @@ class ScanReport:
     Where page indexes were read, pages of the columns that the query reads are counted of the row groups that
     are opened and have such indexes, rows of the whole table. Otherwise these counts are None.
 
+    `rows_left` are the rows of what is kept, where each footer is known, and `rows_read` those that the scan
+    gave when an action such as `collect` last ran the pruned DataFrame itself: the reader skips row groups
+    and pages by itself, and stops where no more rows are needed.
+
     `declined` has the techniques that removed nothing. `picture` has the shares of blocks that are kept, of
     equal parts of the table's files in their order, for a picture of them.
     """
@@ -74,11 +81,15 @@ class ScanReport:
     rows_kept: int | None = None
     rows_read_max: int | None = None
     requests: int | None = None
+    rows_left: int | None = None
+    rows_read: int | None = None
     removals: tuple[Removal, ...] = ()
     range_filters: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     declined: tuple[Decline, ...] = ()
     picture: tuple[float, ...] = ()
+    # Catalyst's expression ids of the columns.
+    attributes: frozenset[int] = frozenset()
 
     def with_notes(self, *notes: str) -> "ScanReport":
         """Return the report with more notes at its end."""
@@ -127,7 +138,7 @@ class ScanReport:
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON-ready values."""
         values = asdict(self)
-        for name in ("requests", "declined", "picture"):
+        for name in ("requests", "declined", "picture", "attributes"):
             del values[name]
         return {**values, "requests_saved": self.requests_saved}
 
@@ -154,6 +165,9 @@ class ScanReport:
             yield f"  {'requests':<9}at least {self.requests_saved:,} saved"
         for sql in self.range_filters:
             yield f"  {'added':<9}{sql}"
+        if self.rows_read is not None:
+            left = "" if self.rows_left is None else f" of {self.rows_left:,}"
+            yield f"  {'run':<9}the reader gave {self.rows_read:,}{left} rows"
         for note in self.notes:
             yield f"  {'note':<9}{note}"
 
@@ -228,6 +242,17 @@ class Report:
     scans: tuple[ScanReport, ...] = ()
     notes: tuple[str, ...] = ()
     jobs: tuple[Job, ...] = ()
+
+    def after_run(self, executed: Sequence[ExecutedScan]) -> "Report":
+        """Return the report with the rows that scans gave; of those that stand in a plan once."""
+        columns = [scan.attributes for scan in self.scans] + [scan.attributes for scan in executed]
+        counts = Counter(id_ for ids in columns for id_ in ids)
+        once = {id_: scan.rows for scan in executed for id_ in scan.attributes if counts[id_] == 2}
+        scans = []
+        for scan in self.scans:
+            rows = {once[id_] for id_ in scan.attributes if id_ in once}
+            scans.append(replace(scan, rows_read=rows.pop()) if len(rows) == 1 else scan)
+        return replace(self, scans=tuple(scans))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON-ready values."""

@@ -1,6 +1,6 @@
 """Makes the report on one scan: what it reads, what each technique removed, and what Spark surely skips."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -8,12 +8,15 @@ import pyarrow as pa
 
 from pruning.errors import InputError
 from pruning.expressions.names import top_column
+from pruning.expressions.sql import to_sql
+from pruning.expressions.traversal import leaf_names
 from pruning.metadata.table.comparable import comparable_columns
 from pruning.metadata.table.schema import columns_only
 from pruning.spark.drive.leaf_tables import removals_before
-from pruning.spark.drive.narrowed_leaves import pushed_conjuncts
+from pruning.spark.drive.narrowed_leaves import live_rows_left, pushed_conjuncts
 from pruning.spark.drive.pages_read import PagesRead, pages_read, rows_left
 from pruning.spark.drive.paging import Paging
+from pruning.spark.drive.range_filters import is_pushed
 from pruning.spark.drive.refusals import declined_techniques
 from pruning.spark.drive.report import ScanReport
 from pruning.spark.drive.scan_sets import ScanSet
@@ -35,7 +38,8 @@ def scan_report(scan: TableScan) -> ScanReport:
         files_kept=scan.file_count,
         removals=(*before, *scan.removals),
         range_filters=tuple(part.sql for part in scan.range_filters),
-        notes=tuple(scan.notes),
+        notes=(*scan.notes, *_deferred_notes(scan)),
+        attributes=frozenset(attribute.id for attribute in scan.leaf.attributes),
     )
     if scan.range_filters:
         report = report.with_notes(*pushdown_notes(scan.spark))
@@ -92,7 +96,8 @@ def _with_blocks(report: ScanReport, scan: TableScan, scan_set: ScanSet) -> Scan
             kept=int(sizes[kept].sum()) - beside + summarized.bytes_of(kept_mask, columns),
             read_max=int(sizes[read].sum()) - not_read + summarized.bytes_of(opened_mask, columns),
         )
-    report = replace(report, picture=kept_picture(scan_set, scan.all_files.order))
+    picture = kept_picture(scan_set, scan.all_files.order)
+    report = replace(report, picture=picture, rows_left=live_rows_left(scan))
     if scan_set.paging is None:
         return report
     whole = [group for group in np.flatnonzero(read).tolist() if group not in inside]
@@ -105,6 +110,15 @@ def _with_blocks(report: ScanReport, scan: TableScan, scan_set: ScanSet) -> Scan
         rows_kept=scan_set.rows_kept,
         rows_read_max=int(rows[whole].sum()) + sum(counts.rows for counts in inside.values()),
     )
+
+
+def _deferred_notes(scan: TableScan) -> Iterator[str]:
+    """Yield, of each conjunct that was not asked of every block, what asks it when the query runs."""
+    ranged = {part.column for part in scan.range_filters if part.is_of_conditions}
+    for conjunct in scan.deferred:
+        by_reader = is_pushed(conjunct) or not ranged.isdisjoint(leaf_names(conjunct))
+        asked_by = "the reader, of the row groups that it opens" if by_reader else "the query"
+        yield f"left to {asked_by}: {to_sql(conjunct)}"
 
 
 def kept_picture(scan_set: ScanSet, order: np.ndarray) -> tuple[float, ...]:

@@ -77,6 +77,8 @@ class TableScan:
     declined: dict[str, Decline] = field(default_factory=dict)
     # The conditions, beside the scan's own filter, that are TRUE on every row that is still needed.
     needed_conditions: list[Expression] = field(default_factory=list)
+    # The conjuncts of its own filter that were not evaluated for every block.
+    deferred: tuple[Expression, ...] = ()
     range_filters: tuple[RangeFilter, ...] = ()
     # Of each file of which only some row groups are read, their ordinals.
     named_groups: Mapping[str, frozenset[int]] = field(default_factory=dict)
@@ -197,12 +199,9 @@ class TableScan:
 
         It is 1 for blocks that are not to be read. None is returned where all rows may pass.
         """
-        if not self.is_filtered:
+        if not self.is_filtered or not (self.read_scan_set().matches == Match.SOME).any():
             return None
-        scan_set = self.read_scan_set()
-        if not (scan_set.matches == Match.SOME).any():
-            return None
-        predicate = self.own_filter.predicate
+        scan_set, predicate = self.read_scan_set(), self.own_filter.predicate
         metadata = self.metadata_of(predicate).filter(pa.array(scan_set.keep)).combine_chunks()
         estimates = densities(predicate, metadata)
         if estimates is None:
@@ -328,6 +327,7 @@ class TableScan:
             # The predicate is nested more deeply than Python can follow, so nothing is concluded.
             return np.full(metadata.num_rows, np.int8(Match.SOME))
         self.notes += (note for note in outcome.notes if note not in self.notes)
+        self.deferred = tuple(dict.fromkeys((*self.deferred, *outcome.deferred)))
         return countable_verdicts(np.array(outcome.verdicts.to_numpy()), metadata)
 
     def metadata_of(self, *expressions: Expression) -> pa.Table:
@@ -355,8 +355,7 @@ class TableScan:
         if not unread:
             return metadata
         more = self.read_metadata(self._files_in_memory(), unread, None).metadata
-        more = matching_columns(more, leaf_types(self.table.data_columns))
-        united = with_more_columns(metadata, more)
+        united = with_more_columns(metadata, matching_columns(more, leaf_types(self.table.data_columns)))
         if united is not None:
             return united
         return with_columns_read(metadata, (noted_columns(metadata) or frozenset()) | unread)
