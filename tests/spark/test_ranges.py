@@ -123,7 +123,7 @@ def test_columns_that_differ_only_in_case_get_no_range(spark, tmp_path):
         assert pruning.prune(df).count() == 2
     finally:
         spark.conf.set("spark.sql.caseSensitive", "false")
-    # Spark cannot optimize the query any more; what it has planned before still runs.
+    # Some releases cannot optimize the query any more; what they have planned before still runs.
     assert pruning.prune(df) is df
-    assert "ambiguous" in str(pruning.explain(df))
+    assert not any(scan.range_filters for scan in pruning.explain(df).scans)
     assert len(df.collect()) == 2

@@ -95,8 +95,8 @@ def explain(
 ) -> Report:
     """Report what `prune` does to a DataFrame, scan by scan, and why; for a pruned one, what it did.
 
-    Once an action such as `collect` has run the pruned DataFrame itself, and not a plan that it made of it, the
-    report has the rows that the scans gave.
+    Once an action such as `collect` has run the pruned DataFrame itself, and not a plan that it made of it,
+    the report has the rows that the scans gave.
 
     Args:
         df: Any query.

@@ -166,8 +166,8 @@ class ScanReport:
         for sql in self.range_filters:
             yield f"  {'added':<9}{sql}"
         if self.rows_read is not None:
-            left = "" if self.rows_left is None else f" of {self.rows_left:,}"
-            yield f"  {'run':<9}the reader gave {self.rows_read:,}{left} rows"
+            left = "" if self.rows_left is None else f"; what planning left has {self.rows_left:,}"
+            yield f"  {'run':<9}the reader gave {self.rows_read:,} rows{left}"
         for note in self.notes:
             yield f"  {'note':<9}{note}"
 

@@ -54,7 +54,8 @@ def test_the_reader_skips_row_groups_by_what_planning_cut(spark: Any, flights: s
         note.startswith("left to the reader") and "CASE WHEN" in note and "delay" not in note
         for note in scan.notes
     )
-    assert f"run      the reader gave 100 of {scan.rows_left:,} rows" in "\n".join(scan.lines())
+    line = f"run      the reader gave 100 rows; what planning left has {scan.rows_left:,}"
+    assert line in "\n".join(scan.lines())
 
 
 def test_without_them_the_reader_skips_nothing(
@@ -94,9 +95,10 @@ def test_rows_of_a_subquery_are_counted_too(spark: Any, flights: str) -> None:
     sql = f"SELECT * FROM deferred_f WHERE id > ({few}) AND id < 400"
     pruned = pruning.prune(spark.sql(sql), runtime=False)
     assert len(pruned.collect()) == 101
-    # Spark itself tells its reader the value of the subquery.
-    scans = pruning.explain(pruned).scans
-    assert [(scan.rows_left, scan.rows_read) for scan in scans] == [(400, 200), (200, 200)]
+    outer, inner = pruning.explain(pruned).scans
+    assert (inner.rows_left, inner.rows_read) == (200, 200)
+    # Releases from 4.0 tell the reader the value of the subquery.
+    assert (outer.rows_left, outer.rows_read) in ((400, 200), (400, 400))
 
 
 def test_another_plan_over_the_pruned_rows_tells_nothing(spark: Any, flights: str) -> None:
