@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pruning.expressions.plans import Limit, Offset, Project
+from pruning.expressions.plans import Limit, Offset, Plan, Project
 from pruning.rules.sets.truths import Match
 from pruning.spark.drive.queries import Query
 from pruning.spark.drive.scans import TableScan
@@ -14,7 +14,7 @@ from pruning.spark.lake.first_task import TaskSizes, first_task
 from pruning.techniques.limit import fewest_blocks
 from pruning.techniques.plan.raising import may_raise
 from pruning.techniques.plan.reachability import KeyPath, key_paths
-from pruning.techniques.plan.sites import LimitSite
+from pruning.techniques.plan.sites import LimitSite, limit_sites
 
 
 def prune_by_limit(query: Query, site: LimitSite) -> None:
@@ -61,6 +61,26 @@ def prune_by_limit(query: Query, site: LimitSite) -> None:
     for scan, mask, needed in zip(scans, files, blocks, strict=True):
         names = [scan.table.files[place] for place in np.flatnonzero(mask)]
         scan.keep_files("limit", names, because=because, blocks=needed)
+
+
+def limited_shares(query: Query, plan: Plan) -> dict[TableScan, float]:
+    """Estimate what share is read of each scan below a LIMIT, by the rows that are sure to match.
+
+    Args:
+        query: The query.
+        plan: A part of it.
+    Returns:
+        The shares, from 0 to 1, of the scans of which a part is enough.
+    """
+    shares = {}
+    for site in limit_sites(plan):
+        if isinstance(site, LimitSite):
+            ways = query.narrowable_paths(key_paths(site.source, (), rows_wanted=site.wanted))
+            scans = dict.fromkeys(query.scans[path.scan] for path in ways if _is_sure(query, path))
+            rows = sum(int(_sure_rows(scan).sum()) for scan in scans)
+            if rows > site.wanted:
+                shares.update(dict.fromkeys(scans, site.wanted / rows))
+    return shares
 
 
 def _fewest(sure: Sequence[np.ndarray], wanted: int) -> list[np.ndarray] | None:

@@ -4,6 +4,7 @@ A cost is a number of bytes. To open a file takes as long as to read a number of
 `spark.sql.files.openCostInBytes` estimates; so many small files cost more than one large file.
 """
 
+import math
 from dataclasses import dataclass
 
 # A side is read first where that costs at most this share of what it may spare.
@@ -19,6 +20,10 @@ class Reads:
 
     def __add__(self, other: "Reads") -> "Reads":
         return Reads(self.files + other.files, self.byte_count + other.byte_count)
+
+    def part(self, share: float) -> "Reads":
+        """Return the reads of a share of the bytes, from 0 to 1, which lie in as few files."""
+        return Reads(math.ceil(share * self.files), math.ceil(share * self.byte_count))
 
     def cost(self, open_bytes: int) -> int:
         """Return the cost in bytes; `open_bytes` is that of opening a file."""

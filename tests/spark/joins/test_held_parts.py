@@ -239,3 +239,23 @@ def test_a_source_that_is_read_twice_keeps_the_rows_of_both(spark, facts, csv):
     sql = """WITH i AS (SELECT * FROM held_ids)
              SELECT * FROM held_facts f JOIN i ON f.k = i.k JOIN i j ON j.k = f.k + 1 WHERE i.odd = 1"""
     pruned_alike(spark.sql(sql))
+
+
+def facts_kept(spark: SparkSession, limit: int) -> int:
+    """Return the files of facts that are left beside a LIMIT over other facts."""
+    side = f"(SELECT k FROM held_facts LIMIT {limit})"
+    report = pruning.explain(spark.sql(f"SELECT count(v) FROM {side} some JOIN held_facts f ON some.k = f.k"))
+    return report.scans[-1].files_kept or 0
+
+
+def test_a_side_with_a_limit_costs_what_its_rows_take(spark: SparkSession, facts: DataFrame) -> None:
+    """It reads as many files as hold its rows, of as large a table as the one that it prunes."""
+    assert facts_kept(spark, 3 * STEP) == 3
+    assert facts_kept(spark, FILES * STEP - 1) == FILES
+
+
+def test_a_side_whose_limit_is_overlooked_prunes_nothing(
+    spark: SparkSession, facts: DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(held_parts, "limited_shares", lambda query, plan: {})
+    assert facts_kept(spark, 3 * STEP) == FILES

@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from pruning.expressions.plans import Scan
 from pruning.spark.drive.analyzed_plans import AnalyzedPlan, optimized_plan
 from pruning.spark.drive.join.run_costs import BUILD_ROWS_MAX, JoinGraph, reads_of, reads_of_source
+from pruning.spark.drive.limits import limited_shares
 from pruning.spark.drive.materials import Rows, run_plan, with_limit
 from pruning.spark.drive.pushdown import with_safe_pushdown
 from pruning.spark.drive.queries import Query, complete_scan_sets
@@ -117,10 +118,15 @@ def _parts_of_build(
     if is_repeatable(query, site.build, fixed=sources):
         parts = [_part_of_source(analyzed, query, source, queries) for source in sources]
     else:
-        scan_sets = complete_scan_sets(scan for scan in query.live_scans(site.build) if scan is not None)
+        tables = [scan for scan in query.live_scans(site.build) if scan is not None]
+        scan_sets = complete_scan_sets(tables)
         if scan_sets is None:
             return
-        sizes += map(reads_of, scan_sets)
+        shares = limited_shares(query, site.build)
+        sizes += (
+            reads_of(scan_set).part(shares.get(table, 1.0))
+            for table, scan_set in zip(tables, scan_sets, strict=True)
+        )
         parts = [_side_of_build(analyzed, query, site)]
     if None not in parts and pays(sum(sizes, Reads()), spared, 1.0, open_bytes):
         yield from (part for part in parts if part is not None)
