@@ -98,9 +98,12 @@ def range_joins(draw: st.DrawFn, types: tuple[Type, ...] = tuple(TYPES)) -> Rang
     count = draw(st.integers(0, 4))
     has_lower, has_upper = draw(st.sampled_from(((True, False), (False, True), (True, True))))
     pairs = draw(st.lists(st.tuples(some, some), min_size=count, max_size=count))
-    if draw(st.booleans()):
-        # Ranges that are not empty.
+    shape = draw(st.sampled_from(("any", "not empty", "one value")))
+    if shape == "not empty":
         pairs = [pair if None in pair else tuple(sorted(pair, key=sort_key)) for pair in pairs]
+    elif shape == "one value":
+        # Between such ranges there are gaps.
+        pairs = [(lower, lower) for lower, _ in pairs]
     ends: list[Any] = [
         [pair[place] for pair in pairs] if has else None for place, has in enumerate((has_lower, has_upper))
     ]
