@@ -1,18 +1,20 @@
 """Predicates on points, for Python and for SQL, that include the plain comparisons they imply.
 
-`within_box` and `within_distance` are ordinary Spark expressions: no user code runs per row. They contain
-comparisons of latitude and longitude that follow from the distance, so any pruning by bounds works with
-them. If a coordinate is NULL they are NULL or FALSE; a latitude beyond 90 degrees, a longitude beyond 180
-or NaN is not a point, and is in no region.
+`within_box`, `within_distance` and `within_polygon` are ordinary Spark expressions: no user code runs per
+row. They contain comparisons of latitude and longitude that follow from the region, so any pruning by bounds
+works with them. If a coordinate is NULL they are NULL or FALSE; a latitude beyond 90 degrees, a longitude
+beyond 180 or NaN is not a point, and is in no region.
 
 The globe is a sphere of the Earth's mean radius, 6,371,008.8 m: distances are within 0.6 % of those
 on the ellipsoid.
 """
 
 import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from numbers import Real
-from operator import or_
+from operator import add, or_
 from typing import TYPE_CHECKING, Any
 
 from pruning.arguments import describe_value
@@ -101,8 +103,49 @@ def within_distance(
     return _inside(latitude, longitude, cap.box()) & (_distance(latitude, longitude, cap) <= cap.meters)
 
 
+def within_polygon(
+    latitude: "Column | str", longitude: "Column | str", corners: Sequence[tuple[float, float]]
+) -> "Column":
+    """Return a condition that a point is inside a polygon or on its edge, in the plane of degrees.
+
+    Edges are straight lines between corners whose coordinates are degrees, as in a GEOMETRY of SRID 4326, and
+    not arcs of great circles. A point is inside if a line from it to the east crosses an odd number of edges,
+    so that a part that the edges enclose twice is outside. Points are compared in doubles: within a rounding
+    error of an edge that is not along a meridian or a parallel, either answer is given.
+
+    Args:
+        latitude: Degrees, a double: a column or its name.
+        longitude: Likewise.
+        corners: At least three pairs of a latitude in [-90, 90] and a longitude in [-180, 180], in the order
+            in which edges connect them; the last one is connected with the first. No edge crosses the
+            meridian 180: a region across it is two polygons.
+    Raises:
+        InputError: a corner is not on the globe, or there are fewer than three.
+        MissingPackage: there is no PySpark.
+    Example:
+        >>> rows = [("Bonn", 50.7, 7.1), ("Oslo", 59.9, 10.7)]
+        >>> cities = spark.createDataFrame(rows, "city string, lat double, lon double")
+        >>> triangle = [(50.0, 5.0), (50.0, 10.0), (55.0, 7.0)]
+        >>> cities.where(within_polygon("lat", "lon", triangle)).select("city").collect()
+        [Row(city='Bonn')]
+    """
+    points = _checked_corners(corners)
+    latitudes, longitudes = zip(*points, strict=True)
+    box = Box(latitudes=((min(latitudes), max(latitudes)),), longitudes=((min(longitudes), max(longitudes)),))
+    edges = [_Edge.of(*pair) for pair in zip(points, (*points[1:], points[0]), strict=True)]
+    north, east, functions = _column(latitude), _column(longitude), _functions()
+    crossed = [
+        functions.when(edge.is_crossed(north, east), 1).otherwise(0)
+        for edge in edges
+        if edge.south < edge.north
+    ]
+    on_edge = [edge.has(north, east) for edge in edges]
+    inside = _balanced(add, crossed) % 2 == 1 if crossed else functions.lit(False)
+    return _inside(latitude, longitude, box) & (inside | _balanced(or_, on_edge))
+
+
 def register(spark: "SparkSession") -> None:
-    """Register both predicates as temporary functions for the session's SQL.
+    """Register `within_box` and `within_distance` as temporary functions for the session's SQL.
 
     They are `within_box(latitude, longitude, south, west, north, east)` and
     `within_distance(latitude, longitude, center_latitude, center_longitude, meters)`, of doubles that
@@ -124,6 +167,68 @@ def register(spark: "SparkSession") -> None:
         )
     for definition in (_WITHIN_BOX, _WITHIN_DISTANCE):
         spark.sql(definition)
+
+
+@dataclass(frozen=True, slots=True)
+class _Edge:
+    """An edge of a polygon, from its southern corner to its northern one."""
+
+    south: float
+    west: float
+    north: float
+    east: float
+
+    @classmethod
+    def of(cls, first: tuple[float, float], second: tuple[float, float]) -> "_Edge":
+        """Return the edge between two corners."""
+        return cls(*min(first, second), *max(first, second))
+
+    def side(self, latitude: Any, longitude: Any) -> Any:
+        """Return what is above 0 west of the edge, 0 on its line, and below 0 east of it."""
+        along, across = latitude - self.south, longitude - self.west
+        return along * (self.east - self.west) - across * (self.north - self.south)
+
+    def is_crossed(self, latitude: Any, longitude: Any) -> Any:
+        """Return the condition that a line from a point to the east crosses the edge.
+
+        Of two edges that meet in a corner, it crosses the one that has the corner as its southern end.
+        """
+        between = (latitude >= self.south) & (latitude < self.north)
+        return between & (self.side(latitude, longitude) > 0)
+
+    def has(self, latitude: Any, longitude: Any) -> Any:
+        """Return the condition that a point is on the edge."""
+        west, east = sorted((self.west, self.east))
+        inside = (latitude >= self.south) & (latitude <= self.north) & longitude.between(west, east)
+        return inside & (self.side(latitude, longitude) == 0)
+
+
+def _checked_corners(corners: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the corners of a polygon as floats.
+
+    Raises:
+        InputError: they are not the corners of a polygon.
+    """
+    if isinstance(corners, str | bytes) or not isinstance(corners, Sequence):
+        raise InputError(f"corners={describe_value(corners)} are no corners: give pairs of degrees.")
+    points = []
+    for corner in corners:
+        if not isinstance(corner, Sequence) or isinstance(corner, str | bytes) or len(corner) != 2:
+            raise InputError(f"The corner {describe_value(corner)} is no pair of latitude and longitude.")
+        _check("latitude", corner[0], LATITUDE_MAX)
+        _check("longitude", corner[1], LONGITUDE_MAX)
+        points.append((float(corner[0]), float(corner[1])))
+    if len(points) < 3:
+        raise InputError(f"A polygon of {len(points)} corners encloses nothing: give three or more.")
+    return points
+
+
+def _balanced(combine: Callable[[Any, Any], Any], parts: Sequence[Any]) -> Any:
+    """Return all parts combined, as a tree that is as low as possible: plans follow it by recursion."""
+    if len(parts) == 1:
+        return parts[0]
+    half = len(parts) // 2
+    return combine(_balanced(combine, parts[:half]), _balanced(combine, parts[half:]))
 
 
 def _check(name: str, degrees: float, limit: float) -> None:

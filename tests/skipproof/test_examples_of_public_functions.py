@@ -24,6 +24,7 @@ ON_SPARK = [
     dml.update,
     geography.within_box,
     geography.within_distance,
+    geography.within_polygon,
     geography.register,
 ]
 

@@ -206,6 +206,10 @@ CASES: dict[str, tuple[Callable[[Any, str, Any], Any], tuple[Any, ...]]] = {
         lambda wrong, path, df: geography.within_distance("a", "b", 0, 0, wrong),
         (None, "5", -1),
     ),
+    "within_polygon": (
+        lambda wrong, path, df: geography.within_polygon("a", "b", wrong),
+        (None, 5, "corners", [], [(0, 0), (1, 1)], [(0, 0), (1, 1), (0, 200)], [(0, 0), 1, 2]),
+    ),
     "register": (lambda wrong, path, df: geography.register(wrong), (None, 5, "spark")),
 }
 

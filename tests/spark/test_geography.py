@@ -2,6 +2,7 @@
 
 import math
 import random
+from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from pyspark.sql import Column, DataFrame, functions
 
 import pruning
+from mutants.polygons import MUTANTS
 from pruning import geography
 from pruning.errors import InputError
 from pruning.rules.sets.regions import EARTH_RADIUS_METERS, Cap
@@ -230,6 +232,109 @@ def test_bounds_alone_prune_by_both_predicates(spark: Any, lake: Path, call: str
         expected = sorted(map(tuple, query.collect()))
         assert sorted(map(tuple, pruning.prune(query).collect())) == expected
         assert expected
+
+
+def grid_polygons() -> list[list[tuple[float, float]]]:
+    """Polygons of corners on a grid of quarters, whose sides are exact in doubles; some cross themselves."""
+    draw = random.Random(20240229)
+    sizes = [3, 3, 4, 4, 5, 6]
+    drawn = [[(draw.randrange(9) / 4, draw.randrange(9) / 4) for _ in range(size)] for size in sizes]
+    return [NOTCHED, [(0.0, 0.0), (0.0, 1.0), (0.0, 2.0)], [(0.5, 0.5)] * 3, *drawn]
+
+
+# A region in the form of an L.
+NOTCHED = [(0.0, 0.0), (2.0, 0.0), (2.0, 0.5), (0.5, 0.5), (0.5, 2.0), (0.0, 2.0)]
+
+
+DIAMOND = [(0.0, 1.0), (1.0, 0.0), (2.0, 1.0), (1.0, 2.0)]
+# Edges that go around a square twice.
+TWICE = [
+    (0.0, 0.0),
+    (0.0, 2.0),
+    (2.0, 2.0),
+    (2.0, 0.25),
+    (0.25, 0.25),
+    (0.25, 1.75),
+    (1.75, 1.75),
+    (1.75, 0.0),
+]
+
+
+def is_in_polygon(latitude: float, longitude: float, corners: list[tuple[float, float]]) -> bool:
+    """Decide by exact fractions where a line to the east meets the edges."""
+    crossings, north, east = 0, Fraction(latitude), Fraction(longitude)
+    for first, second in zip(corners, [*corners[1:], corners[0]], strict=True):
+        (south, west), (top, end) = sorted(
+            [tuple(map(Fraction, first)), tuple(map(Fraction, second))], key=lambda corner: corner[0]
+        )
+        if south == top == north and min(west, end) <= east <= max(west, end):
+            return True
+        if south < top and south <= north <= top:
+            meets = west + (end - west) * (north - south) / (top - south)
+            if meets == east:
+                return True
+            crossings += north < top and meets > east
+    return crossings % 2 == 1
+
+
+def test_polygons_hold_the_points_inside_and_on_their_edges(spark: Any) -> None:
+    """GEO-6. By exact arithmetic, at corners, on edges and in line with them too."""
+    grid = [(latitude / 8, longitude / 8) for latitude in range(-1, 19) for longitude in range(-1, 19)]
+    frame = spark.createDataFrame([*grid, *ODD], "lat double, lon double")
+    assert wrong_verdicts(frame, grid_polygons()) == []
+    assert frame.where(geography.within_polygon("lat", "lon", NOTCHED)).count() > 100
+
+
+def wrong_verdicts(frame: DataFrame, polygons: list[list[tuple[float, float]]]) -> list[tuple[Any, ...]]:
+    """The points that `within_polygon` places wrongly, each with the polygon; NULL is as good as FALSE."""
+    columns = [geography.within_polygon("lat", "lon", corners) for corners in polygons]
+    return [
+        (latitude, longitude, corners)
+        for latitude, longitude, *verdicts in answers(frame, *columns)
+        for corners, verdict in zip(polygons, verdicts, strict=True)
+        if (verdict is True)
+        != (is_point(latitude, longitude) and is_in_polygon(latitude, longitude, corners))
+    ]
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mutant_of_polygons_places_a_point_wrongly(
+    spark: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = spark.createDataFrame([(1.0, 0.5), (0.0, 1.0), (0.0, 2.0), (1.5, 1.0)], "lat double, lon double")
+    crossing = [(0.0, 0.0), (2.0, 2.0), (2.0, 0.0), (0.0, 1.0)]
+    monkeypatch.setattr(*MUTANTS[name])
+    assert wrong_verdicts(frame, [crossing, DIAMOND, TWICE])
+
+
+def test_blocks_in_the_notch_of_a_polygon_are_skipped(spark: Any, tmp_path: Path) -> None:
+    """They are inside the box around it."""
+    for row in range(4):
+        for column in range(4):
+            points = [(row / 2 + north / 10, column / 2 + east / 10) for north in (1, 4) for east in (1, 4)]
+            rows = pa.table(dict(zip(("lat", "lon"), zip(*points, strict=True), strict=True)))
+            pq.write_table(rows, tmp_path / f"{row}{column}.parquet")
+    query = spark.read.parquet(str(tmp_path)).where(geography.within_polygon("lat", "lon", NOTCHED))
+    pruned = pruning.prune(query)
+    assert sorted(pruned.collect()) == sorted(query.collect())
+    (scan,) = pruning.explain(pruned).scans
+    assert (scan.files_kept, scan.files_total) == (7, 16)
+
+
+@pytest.mark.parametrize(
+    ("corners", "sentence"),
+    [
+        ([(0, 0), (1, 1)], "A polygon of 2 corners encloses nothing: give three or more."),
+        ([(0, 0), (1, 1), (91, 0)], "latitude=91 is not on the globe: give degrees in [-90, 90]."),
+        ([(0, 0), (1, 1), (0, NAN)], "longitude=nan is not on the globe: give degrees in [-180, 180]."),
+        ([(0, 0), (1, 1), 5], "The corner 5 is no pair of latitude and longitude."),
+        ("POLYGON", "corners='POLYGON' are no corners: give pairs of degrees."),
+    ],
+)
+def test_what_is_no_polygon_is_refused(spark: Any, corners: Any, sentence: str) -> None:
+    with pytest.raises(InputError) as refused:
+        geography.within_polygon("lat", "lon", corners)
+    assert str(refused.value) == sentence
 
 
 @pytest.mark.parametrize(
