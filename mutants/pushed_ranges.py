@@ -12,11 +12,11 @@ from pruning.pushed import block_ranges, value_ranges
 from pruning.rules.sets import cuts
 from pruning.rules.sets.cuts import Cuts
 from pruning.rules.sets.truths import Match
-from pruning.spark.drive import narrowed_leaves, range_filters
+from pruning.spark.drive import range_filters
 
 _kept_ranges, _matches = block_ranges._kept_ranges, value_ranges._matches
 _closed_ranges = value_ranges.closed_ranges
-_range_filters_of_files = range_filters.range_filters_of_files
+_of_files = range_filters.DerivedRanges.of_files
 
 
 def _without_first_kept_block(bounds: block_ranges.BlockBounds, keep: np.ndarray) -> Any:
@@ -63,7 +63,7 @@ MUTANTS: Mapping[str, Replacement] = {
 }
 # It loses no rows: the reader skips none.
 IGNORES_DEFERRED = Replacement(
-    narrowed_leaves,
-    "range_filters_of_files",
-    lambda *arguments, needed, deferred: _range_filters_of_files(*arguments, needed=needed),
+    range_filters.DerivedRanges,
+    "of_files",
+    lambda *arguments, needed, deferred: _of_files(*arguments, needed=needed),
 )

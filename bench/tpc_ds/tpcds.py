@@ -29,7 +29,7 @@ from skipproof.sessions import spark_session
 # [P] 6, Figure 9: the mean share of partitions that join pruning takes out where it acts, in percent.
 PAPER_MEAN = 79
 TECHNIQUES = ("filter", "join", "limit", "top-k")
-_SETTINGS = {
+SETTINGS = {
     "spark.driver.memory": "4g",
     "spark.sql.shuffle.partitions": "4",
     # The texts have names in double quotes.
@@ -67,6 +67,12 @@ class Outcome:
     seconds: float = 0.0
     answer: str = ""
     notes: tuple[str, ...] = ()
+
+
+def name_tables(spark: SparkSession, directory: Path) -> None:
+    """Let queries of a session name the tables of a layout."""
+    for folder in sorted(directory.iterdir()):
+        spark.read.parquet(str(folder)).createOrReplaceTempView(folder.name)
 
 
 def outcome(spark: SparkSession, number: int, text: str, *, compared: bool) -> Outcome:
@@ -141,9 +147,8 @@ def main() -> None:
     parser.add_argument("--why", action="store_true", help="print why nothing was pruned of a fact")
     arguments = parser.parse_args()
     queries = texts(arguments.directory)
-    with spark_session(_SETTINGS) as spark:
-        for folder in sorted((arguments.directory / arguments.layout).iterdir()):
-            spark.read.parquet(str(folder)).createOrReplaceTempView(folder.name)
+    with spark_session(SETTINGS) as spark:
+        name_tables(spark, arguments.directory / arguments.layout)
         outcomes = []
         for number in arguments.queries or sorted(queries):
             outcomes.append(outcome(spark, number, queries[number], compared=arguments.compare))

@@ -1,7 +1,11 @@
-"""TPC-DS for `tpcds.py`: its tables, facts sorted by their date keys or in no order, and its queries.
+"""TPC-DS for `tpcds.py` and `partitions.py`: its tables, facts in several layouts, and its queries.
 
     pip install duckdb==1.5.5 duckdb-extension-tpcds==1.5.5
     python bench/tpc_ds/tpcds_data.py DIRECTORY [--scale N]
+
+Facts are sorted by their date keys (*clustered*), in the order of the generator, which sorts some of them by
+date and others by nothing (*generated*), in no order (*shuffled*), and in a directory for each value of their
+date keys (*partitioned*), as Spark's `partitionBy` writes them.
 
 Neither is kept here: both come from DuckDB's extension, whose keys, numbers and dates are those of the
 official generator. It is built for one version of DuckDB, so that an environment of its own may be needed.
@@ -17,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 ROWS_PER_BLOCK, BLOCKS_PER_FILE = 20_000, 8
@@ -30,13 +35,13 @@ FACTS = {
     "web_returns": "wr_returned_date_sk",
     "web_sales": "ws_sold_date_sk",
 }
-LAYOUTS = ("clustered", "unclustered")
+LAYOUTS = ("clustered", "generated", "shuffled", "partitioned")
 TEXTS = "texts.json"
 _SEED = 1
 
 
 def make(directory: Path, scale: float) -> None:
-    """Make both layouts of all tables, and the texts of the queries."""
+    """Make all layouts of all tables, and the texts of the queries."""
     import duckdb
 
     package = importlib.util.find_spec("duckdb_extension_tpcds")
@@ -52,13 +57,18 @@ def make(directory: Path, scale: float) -> None:
         for name in names:
             table = connection.execute(f"SELECT * FROM {name}").to_arrow_table()
             for layout in LAYOUTS:
-                _write(_in_order(table, name, layout), directory / layout / name)
+                folder = directory / layout / name
+                shutil.rmtree(folder, ignore_errors=True)
+                if layout == "partitioned" and name in FACTS:
+                    _write_partitions(table, FACTS[name], folder)
+                else:
+                    _write(_in_order(table, name, layout), folder)
     (directory / TEXTS).write_text(json.dumps(texts))
 
 
 def _in_order(table: pa.Table, name: str, layout: str) -> pa.Table:
     """Return a table in the order of a layout; only facts have one of their own."""
-    if name not in FACTS:
+    if name not in FACTS or layout == "generated":
         return table
     if layout == "clustered":
         return table.sort_by([(FACTS[name], "ascending")])
@@ -69,12 +79,23 @@ def _in_order(table: pa.Table, name: str, layout: str) -> pa.Table:
 
 def _write(table: pa.Table, folder: Path) -> None:
     """Write a table in files of `BLOCKS_PER_FILE` row groups of `ROWS_PER_BLOCK` rows."""
-    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     rows = ROWS_PER_BLOCK * BLOCKS_PER_FILE
     for number, start in enumerate(range(0, max(len(table), 1), rows)):
         path = folder / f"part-{number:05}.parquet"
         pq.write_table(table.slice(start, rows), path, row_group_size=ROWS_PER_BLOCK)
+
+
+def _write_partitions(table: pa.Table, key: str, folder: Path) -> None:
+    """Write a table with a directory for each value of a key, and a file in each."""
+    ds.write_dataset(
+        table.sort_by([(key, "ascending")]),
+        folder,
+        format="parquet",
+        partitioning=ds.partitioning(pa.schema([table.schema.field(key)]), flavor="hive"),
+        max_partitions=len(table),
+        max_rows_per_group=ROWS_PER_BLOCK,
+    )
 
 
 def texts(directory: Path) -> dict[int, str]:

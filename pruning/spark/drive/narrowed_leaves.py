@@ -15,7 +15,7 @@ from pruning.spark.drive.leaf_tables import (
     with_files,
 )
 from pruning.spark.drive.pushdown import with_range_filters
-from pruning.spark.drive.range_filters import RangeFilter, range_filters_of_files
+from pruning.spark.drive.range_filters import RangeFilter
 from pruning.spark.drive.scans import TableScan
 from pruning.spark.drive.unread import (
     Conjuncts,
@@ -102,7 +102,7 @@ def _range_filters(scan: TableScan, files: np.ndarray) -> list[RangeFilter]:
     if not np.bincount(file_of_block, minlength=len(files))[files].all():
         return []
     try:
-        return range_filters_of_files(
+        return scan.derived_ranges.of_files(
             scan.own_filter.predicate,
             scan.scan_set.metadata,
             scan.scan_set.keep,

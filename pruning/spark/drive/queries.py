@@ -76,6 +76,9 @@ class Query:
     questions: dict[TableScan, CacheQuestion] = field(default_factory=dict)
     jobs: list[Job] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    # The nodes of parts of the plan that are outside of all materials, and those of the whole plan as a set.
+    _live: dict[Plan, list[Plan]] = field(default_factory=dict)
+    _live_in_tree: frozenset[Plan] | None = None
 
     def apply_filters(self) -> None:
         """Exclude, of each scan, the blocks that its own filter excludes, by metadata or by the cache."""
@@ -90,7 +93,6 @@ class Query:
         plan: Plan,
         *,
         only: Mapping[Scan, Sequence[str]] | None = None,
-        with_materials: bool = True,
         with_conditions: bool = False,
     ) -> Java:
         """Return a part of the optimized plan with narrowed scans, and materials instead of their parts.
@@ -98,27 +100,45 @@ class Query:
         Args:
             plan: The part.
             only: The files to read, for scans that should read some of their files.
-            with_materials: True if materials replace the parts that gave them.
             with_conditions: True if rows are left out that other parts of the query do not need.
         """
-        new = dict(self.materials) if with_materials else {}
-        for node in self.live_nodes(plan) if with_materials else nodes(plan):
+        new = dict(self.materials)
+        for node in self.live_nodes(plan):
             if isinstance(node, Scan) and node in self.scans:
                 scan = self.scans[node]
-                try:
-                    subtree = narrowed_leaf(scan, (only or {}).get(node))
-                except Unprunable as reason:
-                    scan.reset(f"left as it is: {reason}")
-                    subtree = None
+                subtree = _narrowed_scan(scan, (only or {}).get(node))
                 if with_conditions and scan.needed_conditions:
                     leaf = self.trees.javas[node] if subtree is None else subtree
                     subtree = with_condition(self.spark, leaf, scan.needed_conditions)
                 if subtree is not None:
                     new[node] = subtree
-        java = _with_replaced_nodes(self.spark, plan, self.trees.javas, new)
+        java = new[plan] if plan in new else self._rebuilt_nodes(plan, new)[plan]
         # An optimized plan is resolved, and analyzing it again may change its meaning.
         java.setAnalyzed()
         return java
+
+    def narrowed_nodes(self) -> dict[Plan, Java]:
+        """Return each node of the optimized plan over narrowed scans; materials replace nothing."""
+        subtrees = {node: _narrowed_scan(scan) for node, scan in self.scans.items()}
+        new: dict[Plan, Java] = {node: java for node, java in subtrees.items() if java is not None}
+        new.update(self._rebuilt_nodes(self.tree, new))
+        return new
+
+    def _rebuilt_nodes(self, plan: Plan, new: Mapping[Plan, Java]) -> dict[Plan, Java]:
+        """Return the Catalyst nodes of a tree over others. Equal nodes in two places are two nodes.
+
+        Args:
+            plan: The tree's root, which is not replaced itself.
+            new: The Catalyst subtrees that replace some nodes with all that is below them.
+        """
+        javas, rebuilt = self.trees.javas, dict[Plan, Java]()
+        for node in reversed(list(nodes(plan, without=new))):
+            below = inputs(node)
+            children = [new[child] if child in new else rebuilt[child] for child in below]
+            rebuilt[node] = javas[node]
+            if any(java is not javas[child] for java, child in zip(children, below, strict=True)):
+                rebuilt[node] = javas[node].withNewChildren(sequence(self.spark, children))
+        return rebuilt
 
     def run(self, purpose: str, plan: Java, reads: Mapping[TableScan, Sequence[str]]) -> Rows:
         """Run a plan, and record the job for the report.
@@ -141,6 +161,8 @@ class Query:
         """Let collected rows replace a part of the plan in all later decisions."""
         self.materials[plan] = leaf
         self.row_counts[plan] = row_count
+        self._live.clear()
+        self._live_in_tree = None
 
     def live_scans(self, plan: Plan) -> list[TableScan | None]:
         """Return the scans that running a part of the plan would read; None for those of no Parquet table."""
@@ -148,40 +170,28 @@ class Query:
 
     def is_live(self, plan: Plan) -> bool:
         """Tell whether a node is outside of all parts that materials replace."""
-        return plan in self.live_nodes(self.tree)
+        if self._live_in_tree is None:
+            self._live_in_tree = frozenset(self.live_nodes(self.tree))
+        return plan in self._live_in_tree
 
     def narrowable_paths(self, paths: Iterable[KeyPath]) -> list[KeyPath]:
         """Return the paths that lead to a scan of a Parquet table outside of all materials."""
-        live = set(self.live_nodes(self.tree))
-        return [way for way in paths if way.scan in self.scans and way.scan in live]
+        return [way for way in paths if way.scan in self.scans and self.is_live(way.scan)]
 
-    def live_nodes(self, plan: Plan) -> list[Plan]:
+    def live_nodes(self, plan: Plan) -> Sequence[Plan]:
         """Return the nodes of a part of the plan that are outside of all materials."""
-        return list(nodes(plan, without=self.materials))
+        if plan not in self._live:
+            self._live[plan] = list(nodes(plan, without=self.materials))
+        return self._live[plan]
 
 
-def _with_replaced_nodes(
-    spark: SparkSession,
-    plan: Plan,
-    javas: Mapping[Plan, Java],
-    new: Mapping[Plan, Java],
-) -> Java:
-    """Return the Catalyst plan of a tree with some nodes replaced. Equal nodes in two places are two nodes.
-
-    Args:
-        spark: The session.
-        plan: The tree's root.
-        javas: The Catalyst node of each node of the tree.
-        new: The Catalyst subtrees that replace some nodes with all that is below them.
-    """
-    if plan in new:
-        return new[plan]
-    below = inputs(plan)
-    children = [_with_replaced_nodes(spark, child, javas, new) for child in below]
-    java = javas[plan]
-    if any(new_child is not javas[child] for new_child, child in zip(children, below, strict=True)):
-        java = java.withNewChildren(sequence(spark, children))
-    return java
+def _narrowed_scan(scan: TableScan, files: Sequence[str] | None = None) -> Java | None:
+    """Return the plan in the place of a scan, as `narrowed_leaf`; None where its leaf stays."""
+    try:
+        return narrowed_leaf(scan, files)
+    except Unprunable as reason:
+        scan.reset(f"left as it is: {reason}")
+        return None
 
 
 def complete_scan_sets(scans: Iterable[TableScan | None]) -> list[ScanSet] | None:

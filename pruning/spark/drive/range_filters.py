@@ -7,7 +7,7 @@ conditions may be TRUE.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -104,30 +104,57 @@ class RangeFilter:
         return f"({' OR '.join(alternatives)})"
 
 
-def range_filters_of_files(
-    predicate: Expression,
-    metadata: pa.Table,
-    keep: np.ndarray,
-    inside: np.ndarray,
-    allowed: Mapping[str, Type],
-    *,
-    needed: Sequence[Expression] = (),
-    deferred: Sequence[Expression] = (),
-) -> list[RangeFilter]:
-    """Return the filters for some of a table's files, as `range_filters` does.
+@dataclass(slots=True)
+class DerivedRanges:
+    """The range filters that were derived for one scan, which are asked for again with each plan it is in."""
+
+    _by_state: dict[tuple[object, ...], tuple[pa.Table, list[RangeFilter]]] = field(default_factory=dict)
+
+    def of_files(
+        self,
+        predicate: Expression,
+        metadata: pa.Table,
+        keep: np.ndarray,
+        inside: np.ndarray,
+        allowed: Mapping[str, Type],
+        *,
+        needed: Sequence[Expression] = (),
+        deferred: Sequence[Expression] = (),
+    ) -> list[RangeFilter]:
+        """Return the filters for some of a table's files, as `range_filters` does.
+
+        Args:
+            predicate: The filter that the scan has already, the same in all calls.
+            metadata: The row groups of the table.
+            keep: True for those that may hold a needed row; shape (blocks,).
+            inside: True for those of files that are still read; shape (blocks,).
+            allowed: As for `range_filters`; it follows from the metadata.
+            needed: As for `range_filters`.
+            deferred: As for `range_filters`.
+        """
+        state = _state_of_files(metadata, keep, inside, (*needed, None, *deferred))
+        if state not in self._by_state:
+            named = [name for part in (predicate, *needed) for name in columns(part)]
+            here = columns_only(metadata, named).select(_FIELDS).filter(pa.array(inside))
+            kept = pa.array(keep[inside])
+            filters = range_filters(predicate, here, kept, allowed, needed=needed, deferred=deferred)
+            # The entry holds its metadata, so that no later table can have the same id.
+            self._by_state[state] = metadata, filters
+        return self._by_state[state][1]
+
+
+def _state_of_files(
+    metadata: pa.Table, keep: np.ndarray, inside: np.ndarray, conditions: Sequence[Expression | None]
+) -> tuple[object, ...]:
+    """Return all that the range filters of a scan depend on.
 
     Args:
-        predicate: The filter that the scan has already.
-        metadata: The row groups of the table.
-        keep: True for those that may hold a needed row; shape (blocks,).
-        inside: True for those of files that are still read; shape (blocks,).
-        allowed: As for `range_filters`.
-        needed: As for `range_filters`.
-        deferred: As for `range_filters`.
+        metadata: As for `of_files`.
+        keep: As for `of_files`.
+        inside: As for `of_files`.
+        conditions: The needed conditions and, behind a None, the deferred conjuncts.
     """
-    named = [name for part in (predicate, *needed) for name in columns(part)]
-    here = columns_only(metadata, named).select(_FIELDS).filter(pa.array(inside))
-    return range_filters(predicate, here, pa.array(keep[inside]), allowed, needed=needed, deferred=deferred)
+    return (id(metadata), keep.tobytes(), inside.tobytes(), tuple(conditions))
 
 
 def range_filters(

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from pruning.expressions.sql import to_sql
 from pruning.expressions.traversal import columns, leaf_names
-from pruning.expressions.trees import Column, Expression, Literal
+from pruning.expressions.trees import Expression, Literal
 from pruning.expressions.types import BOOLEAN
 from pruning.metadata.files.table_files import TableFiles
 from pruning.metadata.table.live_rows import countable_verdicts
@@ -44,7 +44,7 @@ from pruning.spark.drive.page_cutting import (
     paged_columns,
 )
 from pruning.spark.drive.paging import PageReader
-from pruning.spark.drive.range_filters import RANGED, RangeFilter
+from pruning.spark.drive.range_filters import DerivedRanges, RangeFilter
 from pruning.spark.drive.report import Decline, Removal, readable
 from pruning.spark.drive.scan_sets import ScanSet, places_of_files
 from pruning.spark.drive.stored_scans import NOTHING_LEFT_OUT, LeftOut
@@ -98,6 +98,8 @@ class TableScan:
     keys: frozenset[str] = frozenset()
     # The row groups that are still to be read; None until a technique needs the footers.
     scan_set: ScanSet | None = None
+    # The range filters that were derived, by all that they depend on.
+    derived_ranges: DerivedRanges = field(default_factory=DerivedRanges)
     _bounds: dict[Expression, KeyBounds] = field(default_factory=dict)
     _page_reader: PageReader | None = None
     _listed_bytes: int | None = None
@@ -388,12 +390,3 @@ class TableScan:
         self.scan_set = smaller
         if removal.files or removal.blocks or removal.rows_inside:
             self.removals.append(removal)
-
-    def has_pushable_ranges(self, key: Expression) -> bool:
-        """Tell whether values of a key can be pushed to the Parquet reader as ranges of a column."""
-        return (
-            isinstance(key, Column)
-            and key.type.kind in RANGED
-            and key.name in self.table.data_columns
-            and (reads_by_places(self.table) and not self.is_shared)
-        )

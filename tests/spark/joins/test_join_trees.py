@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pruning
+from mutants.joins.estimates import WIDTH_MUTANTS
 from pruning.spark.drive.queries import SharedRows
 
 FILES = 40
@@ -14,11 +15,16 @@ FILES = 40
 
 @pytest.fixture(scope="module")
 def snowflake(spark: Any, tmp_path_factory: Any) -> None:
-    """Views: facts of 40 files by `t` and `shop`, shops of cities, cities of countries, and sessions."""
+    """Views: facts in 40 files, sorted by `t` and `shop`, shops of cities of countries, and sessions."""
     root = tmp_path_factory.mktemp("snowflake")
     tables: dict[str, list[dict[str, list[Any]]]] = {
         "facts": [
-            {"t": [10 * file + row for row in range(10)], "shop": [file // 2] * 10} for file in range(FILES)
+            {
+                "t": [10 * file + row for row in range(10)],
+                "shop": [file // 2] * 10,
+                "seller": [2 * row + file % 2 for row in range(10)],
+            }
+            for file in range(FILES)
         ],
         "shops": [{"shop": list(range(20)), "city": [shop // 4 for shop in range(20)]}],
         "cities": [{"city": list(range(5)), "country": [city % 3 for city in range(5)]}],
@@ -76,6 +82,21 @@ def test_ranges_are_known_by_metadata_alone(spark, snowflake):
     report = pruning.explain(df, runtime=False)
     assert report.jobs == ()
     assert files_of_facts(report) == 21
+
+
+def runs_for_unsorted_facts(spark: Any) -> bool:
+    """Tell whether shops are run first for facts that are not sorted by the key."""
+    sql = "FROM snow_facts f JOIN snow_shops s ON f.seller = s.shop WHERE s.city = 2"
+    report = pruned_alike(spark, f"SELECT * {sql}")
+    assert files_of_facts(report) == FILES
+    return bool(report.jobs)
+
+
+def test_a_side_is_not_run_for_facts_that_any_of_its_keys_keeps_whole(spark, snowflake, monkeypatch):
+    assert not runs_for_unsorted_facts(spark)
+    nothing_is_wide = WIDTH_MUTANTS["_nothing_is_wide"].wrong
+    monkeypatch.setattr("pruning.spark.drive.join.run_costs.wide_blocks", nothing_is_wide)
+    assert runs_for_unsorted_facts(spark)
 
 
 SHOPS = "snow_facts f JOIN snow_shops s ON f.shop = s.shop"

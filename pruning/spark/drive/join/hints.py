@@ -1,5 +1,6 @@
 """Broadcast hints for joins of which pruning has made one side small ([M] 5.6)."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pruning.expressions.plans import (
@@ -43,24 +44,22 @@ def broadcast_hints(query: Query, analyzed: AnalyzedPlan) -> list[tuple[Java, st
     a side because of the size of its files although few rows are left. A user's own hint is kept. Spark does
     not reorder an inner join with a hint; so none is given where the optimizer has reordered the joins.
     """
-    hints = _HintFinder(query)
-    if not any(map(hints.has_few_rows, _joins(query))):
+    hints, joins = _HintFinder(query), [node for node in nodes(query.tree) if isinstance(node, Join)]
+    if not any(map(hints.has_few_rows, joins)):
         return []
-    originals = [_original_join(query, join, analyzed) for join in _joins(query)]
+    candidates = list(analyzed.joins())
+    originals = [_original_join(query, join, candidates) for join in joins]
     if any(
         original is None and join.kind is JoinKind.INNER
-        for join, original in zip(_joins(query), originals, strict=True)
+        for join, original in zip(joins, originals, strict=True)
     ):
         return []
-    sides = [(original, hints.side(join)) for join, original in zip(_joins(query), originals, strict=True)]
+    javas = query.narrowed_nodes()
+    sides = [(original, hints.side(join, javas)) for join, original in zip(joins, originals, strict=True)]
     return [(original.java, side) for original, side in sides if original is not None and side is not None]
 
 
-def _joins(query: Query) -> list[Join]:
-    return [node for node in nodes(query.tree) if isinstance(node, Join)]
-
-
-def _original_join(query: Query, join: Join, analyzed: AnalyzedPlan) -> AnalyzedJoin | None:
+def _original_join(query: Query, join: Join, candidates: Sequence[AnalyzedJoin]) -> AnalyzedJoin | None:
     """Return the only join of the analyzed plan with the same leaves and kind; None if there is not one."""
     left, right = (_leaf_numbers(query, side) for side in (join.left, join.right))
     if left is None or right is None:
@@ -68,7 +67,7 @@ def _original_join(query: Query, join: Join, analyzed: AnalyzedPlan) -> Analyzed
     kind = str(query.trees.javas[join].joinType().toString())
     same = [
         candidate
-        for candidate in analyzed.joins()
+        for candidate in candidates
         if (candidate.kind, candidate.left, candidate.right) == (kind, left, right)
     ]
     return same[0] if len(same) == 1 else None
@@ -94,11 +93,16 @@ class _HintFinder:
             self._rows_left(sides[side]) is not None for side in _BROADCAST[join.kind]
         )
 
-    def side(self, join: Join) -> str | None:
-        """Return the side to broadcast; None if Spark broadcasts one without a hint, or neither is small."""
+    def side(self, join: Join, narrowed: Mapping[Plan, Java]) -> str | None:
+        """Return the side to broadcast; None if Spark broadcasts one without a hint, or neither is small.
+
+        Args:
+            join: The join.
+            narrowed: The nodes of the query over narrowed scans.
+        """
         if not self.has_few_rows(join):
             return None
-        java = self.query.java(join, with_materials=False)
+        java = narrowed[join]
         if not java.hint().leftHint().isEmpty() or not java.hint().rightHint().isEmpty():
             return None
         threshold = self.query.spark._jsparkSession.sessionState().conf().autoBroadcastJoinThreshold()

@@ -7,14 +7,16 @@ import numpy as np
 import pyarrow.compute as pc
 
 from pruning.expressions.plans import Plan, Scan, is_filtered_scan, scans
-from pruning.expressions.trees import And, IsNull, Not
+from pruning.expressions.trees import And, Column, Expression, IsNull, Not
 from pruning.spark.drive import paging
+from pruning.spark.drive.leaf_tables import reads_by_places
 from pruning.spark.drive.queries import Query, complete_scan_sets
+from pruning.spark.drive.range_filters import RANGED
 from pruning.spark.drive.scan_sets import ScanSet
 from pruning.spark.drive.scans import TableScan
 from pruning.spark.jvm.gateway import Java
 from pruning.spark.lake.row_groups import open_cost
-from pruning.techniques.join.costs import Reads, pays, share_without_keys
+from pruning.techniques.join.costs import Reads, pays, share_without_keys, wide_blocks
 from pruning.techniques.join.summaries import JoinSummary
 from pruning.techniques.plan.reachability import KeyPath
 from pruning.techniques.plan.sites import JoinSite, is_restrictive, join_sites
@@ -172,7 +174,7 @@ def _is_selective(query: Query, scan: Scan) -> bool:
 def _stake_of(scan: TableScan, path: KeyPath, block_summary: JoinSummary | None) -> Stake:
     """Return what the build side's rows could exclude of a scan, if it has any row.
 
-    Of blocks that it cannot exclude, but in which it could exclude pages, a part of the bytes counts.
+    Of blocks that it can hardly exclude, but in which it could exclude pages, a part of the bytes counts.
     """
     count = len(scan.read_scan_set().keep)
     blocks, paged = np.zeros(count, bool), np.zeros(count, bool)
@@ -186,8 +188,9 @@ def _stake_of(scan: TableScan, path: KeyPath, block_summary: JoinSummary | None)
         if scan_set.is_indexed(key):
             return Stake(int(scan_set.keep.sum()), reads_of(scan_set))
         open_ = pc.or_(bounds.lower.is_valid(), bounds.upper.is_valid()).to_numpy(zero_copy_only=False)
-        blocks |= open_ if summary is None else open_ & ~summary.kept_by_any_part(bounds)
-        if scan.has_pushable_ranges(key):
+        excludable = open_ & ~wide_blocks(bounds)
+        blocks |= excludable if summary is None else excludable & ~summary.kept_by_any_part(bounds)
+        if _has_pushable_ranges(scan, key):
             paged |= open_ & (scan_set.row_counts > paging.PAGE_ROWS)
     scan_set = scan.read_scan_set()
     blocks &= scan_set.keep
@@ -195,3 +198,14 @@ def _stake_of(scan: TableScan, path: KeyPath, block_summary: JoinSummary | None)
     # A file is spared where all of its blocks are.
     files = np.setdiff1d(scan_set.file_of_block[blocks], scan_set.file_of_block[scan_set.keep & ~blocks])
     return Stake(int(blocks.sum()), Reads(len(files), scan_set.bytes_of(blocks) + pages))
+
+
+def _has_pushable_ranges(scan: TableScan, key: Expression) -> bool:
+    """Tell whether values of a key can be pushed to the Parquet reader as ranges of a column."""
+    return (
+        isinstance(key, Column)
+        and key.type.kind in RANGED
+        and key.name in scan.table.data_columns
+        and reads_by_places(scan.table)
+        and not scan.is_shared
+    )
