@@ -136,8 +136,8 @@ class DerivedRanges:
         if state not in self._by_state:
             named = [name for part in (predicate, *needed) for name in columns(part)]
             here = columns_only(metadata, named).select(_FIELDS).filter(pa.array(inside))
-            kept = pa.array(keep[inside])
-            filters = range_filters(predicate, here, kept, allowed, needed=needed, deferred=deferred)
+            here_kept = pa.array(keep[inside])
+            filters = range_filters(predicate, here, here_kept, allowed, needed=needed, deferred=deferred)
             # The entry holds its metadata, so that no later table can have the same id.
             self._by_state[state] = metadata, filters
         return self._by_state[state][1]
@@ -148,11 +148,7 @@ def _state_of_files(
 ) -> tuple[object, ...]:
     """Return all that the range filters of a scan depend on.
 
-    Args:
-        metadata: As for `of_files`.
-        keep: As for `of_files`.
-        inside: As for `of_files`.
-        conditions: The needed conditions and, behind a None, the deferred conjuncts.
+    The conditions are the needed and, behind a None, the deferred ones; the rest is as for `of_files`.
     """
     return (id(metadata), keep.tobytes(), inside.tobytes(), tuple(conditions))
 

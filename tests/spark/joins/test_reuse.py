@@ -36,19 +36,23 @@ FIRST, LAST, EVERY = np.array([1, 0, 0], bool), np.array([0, 0, 1], bool), np.ar
 TWO = np.array([1, 1, 0], bool)
 # The states of one scan, one after the other; two of them in a row differ in one thing.
 STATES = [
-    (BLOCKS, FIRST, EVERY, [at_least(0)]),
-    (BLOCKS, LAST, EVERY, [at_least(0)]),
-    (BLOCKS, LAST, LAST, [at_least(0)]),
-    (BLOCKS, FIRST, EVERY, [at_least(0)]),
-    (OTHERS, FIRST, EVERY, [at_least(0)]),
-    (OTHERS, FIRST, TWO, [at_least(0)]),
-    (OTHERS, FIRST, TWO, []),
+    (BLOCKS, FIRST, EVERY, [at_least(0)], []),
+    (BLOCKS, LAST, EVERY, [at_least(0)], []),
+    (BLOCKS, LAST, LAST, [at_least(0)], []),
+    (BLOCKS, FIRST, EVERY, [at_least(0)], []),
+    (OTHERS, FIRST, EVERY, [at_least(0)], []),
+    (OTHERS, FIRST, TWO, [at_least(0)], []),
+    (OTHERS, FIRST, TWO, [], []),
+    (BLOCKS, EVERY, EVERY, [at_least(15)], []),
+    (BLOCKS, EVERY, EVERY, [at_least(15)], [at_least(15)]),
 ]
 
 
 def ranges_of(derived, state):
-    blocks, keep, inside, needed = state
-    filters = derived.of_files(ALL, blocks, keep, inside, {"a": types.INTEGER}, needed=needed)
+    blocks, keep, inside, needed, deferred = state
+    filters = derived.of_files(
+        ALL, blocks, keep, inside, {"a": types.INTEGER}, needed=needed, deferred=deferred
+    )
     return [filter_.sql for filter_ in filters]
 
 
