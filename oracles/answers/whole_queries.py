@@ -1,6 +1,6 @@
-"""Whole queries on Spark, over rows in memory, which cannot be pruned, and over Parquet files, which can.
+"""Whole queries on Spark, over rows in memory, which cannot be pruned, and over sources of which some can.
 
-Both sides run the same text, because the tables are views with the same names.
+Both sides run the same text, because the tables are views with the same names; `source_frames` has the other.
 
 Shares   the Query type; no rule, no statistic.
 Trusts   Spark's parser, optimiser and operators.
@@ -11,14 +11,12 @@ Leaves   faults of Spark's optimiser that both sides have.
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from oracles.answers.frames import ROW_ORDINAL, rows_frame
 from oracles.answers.open_answers import answer_difference
-from strategies.base.files import write_files
 from strategies.queries.queries import Query
 
 
@@ -39,7 +37,7 @@ def judge_answer(query: Query, frame: DataFrame, answer: list[Any], expected: li
 
     Args:
         query: The query that was run.
-        frame: The query over files, unpruned.
+        frame: The query over its sources, unpruned.
         answer: The pruned answer.
         expected: The whole answer, as `unlimited_rows` gives it.
     """
@@ -73,15 +71,3 @@ def unlimited_rows(spark: SparkSession, query: Query) -> list[Any]:
     }
     with temporary_views(spark, frames):
         return list(spark.sql(query.unlimited).collect())
-
-
-def file_frames(spark: SparkSession, query: Query, directory: Path, **options: Any) -> dict[str, DataFrame]:
-    """Write each table of the query into a folder of `directory`, and return the frames that read them."""
-    frames = {}
-    for name, table in query.tables_by_name.items():
-        folder = directory / name
-        folder.mkdir()
-        write_files(table, folder, **options)
-        schema = ", ".join(f"`{column.name}` {column.type.sql}" for column in table.columns)
-        frames[name] = spark.read.schema(schema).parquet(str(folder))
-    return frames

@@ -78,6 +78,7 @@ def end_query(
         limit=window.limit,
         offset=window.offset,
         features=frozenset(features),
+        sources=tuple(catalog.sources),
     )
 
 

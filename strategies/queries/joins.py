@@ -4,8 +4,7 @@ Semi and anti joins are drawn as joins and as the subqueries IN, NOT IN, EXISTS 
 """
 
 import enum
-from collections.abc import Sequence
-from itertools import cycle, islice
+from itertools import combinations, cycle, islice
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
@@ -56,19 +55,65 @@ _LEFT_COLUMNS_ONLY = (JoinSyntax.SEMI, JoinSyntax.ANTI, *_MEMBER, *_EXISTS)
 KINDS = (JoinSyntax.INNER, JoinSyntax.INNER, *JoinSyntax)
 
 
+# The kinds of joins by ranges.
+RANGE_KINDS = (
+    JoinSyntax.INNER, JoinSyntax.INNER, JoinSyntax.COMMA, JoinSyntax.RIGHT, JoinSyntax.SEMI,
+    JoinSyntax.EXISTS, JoinSyntax.LEFT, JoinSyntax.ANTI,
+)  # fmt: skip
+
+
 def join_relations(
     draw: DrawFn, left: SampledRelation, right: SampledRelation, kind: JoinSyntax
 ) -> SampledRelation:
     """Join two relations without a common column name."""
-    sides = f"{left.source} l", f"{right.source} r"
     features: set[str] = set(right.features)
     if kind is JoinSyntax.CROSS:
-        sql = f"SELECT * FROM {sides[0]} CROSS JOIN {sides[1]}"
+        sql = f"SELECT * FROM {left.source} l CROSS JOIN {right.source} r"
     elif kind in _MEMBER:
         sql = _membership(draw, left, right, _MEMBER[kind], features)
     else:
-        on = _condition(draw, left, right, features)
-        sql = _text(kind, sides, on)
+        sql = _text(kind, left, right, _condition(draw, left, right, features))
+    return _joined(left, right, kind, sql, features)
+
+
+def join_by_range(
+    draw: DrawFn, left: SampledRelation, right: SampledRelation, kind: JoinSyntax
+) -> SampledRelation | None:
+    """Join rows of the left relation with those of the right one between whose columns a value lies.
+
+    Returns:
+        None where the right relation has no two columns that a column of the left one compares with.
+    """
+    places = [
+        (key, lower, upper)
+        for key in left.columns
+        for lower, upper in combinations(right.columns, 2)
+        if _are_comparable(key, lower) and _are_comparable(key, upper)
+    ]
+    if not places:
+        return None
+    key, lower, upper = map(to_sql, choose(draw, places))
+    condition_, feature = choose(
+        draw,
+        (
+            (f"{key} BETWEEN {lower} AND {upper}", "range join"),
+            (f"{key} >= {lower} AND {key} < {upper}", "range join"),
+            (f"{lower} < {key} AND {key} <= {upper}", "range join"),
+            (f"{key} <= {upper}", "inequality join"),
+            (f"{lower} < {key}", "inequality join"),
+        ),
+    )
+    features = {*right.features, feature}
+    if choose(draw, (False, False, False, True)):
+        condition_ += f" AND {_equality(draw, left, right, features)}"
+        features.add("range and key")
+    return _joined(left, right, kind, _text(kind, left, right, condition_), features)
+
+
+def _joined(
+    left: SampledRelation, right: SampledRelation, kind: JoinSyntax, sql: str, features: set[str]
+) -> SampledRelation:
+    """Return a join with its text."""
     if kind in _LEFT_COLUMNS_ONLY:
         return left.then(sql, kind.value, *features)
     unique = (*left.unique, *right.unique) if left.unique and right.unique else ()
@@ -105,7 +150,8 @@ def key_pair(
     return to_sql(ours), to_sql(theirs)
 
 
-def _text(kind: JoinSyntax, sides: Sequence[str], on: str) -> str:
+def _text(kind: JoinSyntax, left: SampledRelation, right: SampledRelation, on: str) -> str:
+    sides = f"{left.source} l", f"{right.source} r"
     if kind is JoinSyntax.COMMA:
         return f"SELECT * FROM {sides[0]}, {sides[1]} WHERE {on}"
     if kind in _EXISTS:

@@ -72,6 +72,13 @@ def small_tables(prefix: str, domains: Sequence[Domain]) -> SearchStrategy[Table
 
 
 @st.composite
+def range_tables(draw: DrawFn, prefix: str) -> Table:
+    """Tables of one block of 1 to 12 rows, which has their numbers alone, as `spark.range` gives them."""
+    rows: list[Row] = [(number,) for number in range(draw(st.integers(1, 12)))]
+    return Table((Column(f"{prefix}_{ROW_NUMBER}", LONG),), (tuple(rows),))
+
+
+@st.composite
 def _tables(draw: DrawFn, prefix: str, domains: Sequence[Domain], sizes: SearchStrategy[list[int]]) -> Table:
     row_counts = draw(sizes)
     cells = [_cells(draw, domain, row_counts) for domain in domains]

@@ -5,12 +5,12 @@ columns are only proposals. Every drawn query has one answer, whatever the order
 
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
-from hypothesis.strategies import DrawFn
+from hypothesis.strategies import DrawFn, SearchStrategy
 
 from pruning.expressions.names import quoted_name
 from pruning.expressions.sql import to_sql
@@ -27,18 +27,25 @@ from pruning.expressions.trees import (
 )
 from pruning.expressions.types import Type, Value
 from strategies.base.tables import Row, Table, sort_key
+from strategies.base.text_files import is_plain
 from strategies.choices import choose
 from strategies.predicates.carrying import values_on_rows
 from strategies.predicates.predicates import boolean
 from strategies.predicates.scalars import scalar
 from strategies.predicates.scope import Scope
 from strategies.predicates.sources import Source, plain_comparison
-from strategies.queries.queries import table_name
-from strategies.queries.query_tables import Domain, fact_tables, small_tables
+from strategies.queries.queries import PARQUET, SourceKind, TableSource, table_name
+from strategies.queries.query_tables import Domain, fact_tables, range_tables, small_tables
 
 SAMPLE_MAX = 48  # rows
 _TABLES_MAX = 3
+# The sources of sides of joins: those that hold any value, and those that hold plain ones.
+_ANY_SOURCES = (SourceKind.PARQUET, SourceKind.CACHED, SourceKind.CHECKPOINT)
+_PLAIN_SOURCES = tuple(kind for kind in SourceKind if kind is not SourceKind.RANGE)
 _PREDICATE_LEAVES = 5
+
+
+_Tables: TypeAlias = Callable[[str, tuple[Domain, ...]], SearchStrategy[Table]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,32 +86,46 @@ class SampledRelation:
 
 @dataclass(slots=True)
 class Catalog:
-    """The tables drawn for a query so far, and the names in use."""
+    """The tables drawn for a query so far, where they are read from, and the names in use."""
 
     domains: tuple[Domain, ...]
     tables: list[Table] = field(default_factory=list)
+    sources: list[TableSource] = field(default_factory=list)
+    tables_max: int = _TABLES_MAX
     _names: int = 0
 
-    def fact(self, draw: DrawFn) -> SampledRelation:
+    def fact(self, draw: DrawFn, source: TableSource = PARQUET) -> SampledRelation:
         """Return all rows of a table of many blocks."""
-        return self._scan(draw, small=False)
+        return self._scan(draw, fact_tables, source)
 
     def small(self, draw: DrawFn) -> SampledRelation:
         """Return all rows of a table of few blocks."""
-        return self._scan(draw, small=True)
+        return self._scan(draw, small_tables)
+
+    def side(self, draw: DrawFn) -> SampledRelation:
+        """Return all rows of a table of few blocks, which is read from any source."""
+        if choose(draw, (False,) * 7 + (True,)):
+            relation = self._scan(draw, lambda prefix, _: range_tables(prefix), TableSource(SourceKind.RANGE))
+        else:
+            relation = self._scan(draw, small_tables, None)
+        kind = self.sources[-1].kind
+        return replace(relation, features=relation.features | {f"side from {kind.value}"})
 
     def fresh(self, letter: str) -> str:
         """Return a name that no column of the query has."""
         self._names += 1
         return f"{letter}{self._names}"
 
-    def _scan(self, draw: DrawFn, *, small: bool) -> SampledRelation:
-        if len(self.tables) == _TABLES_MAX:
-            table = draw(st.integers(0, _TABLES_MAX - 1))
+    def _scan(self, draw: DrawFn, tables: _Tables, source: TableSource | None = PARQUET) -> SampledRelation:
+        """Return all rows of a new table, or of an earlier one if there are many; None is any source."""
+        if len(self.tables) == self.tables_max:
+            table = draw(st.integers(0, self.tables_max - 1))
             return with_new_names(self, self._all(table))
         name = table_name(len(self.tables))
-        tables = small_tables if small else fact_tables
         self.tables.append(draw(tables(name, self.domains)))
+        if source is None:
+            source = TableSource(choose(draw, _PLAIN_SOURCES if is_plain(self.tables[-1]) else _ANY_SOURCES))
+        self.sources.append(source)
         return self._all(len(self.tables) - 1)
 
     def _all(self, ordinal: int) -> SampledRelation:

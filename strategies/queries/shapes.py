@@ -8,7 +8,7 @@ from hypothesis.strategies import DrawFn
 from pruning.expressions.sql import to_sql
 from pruning.expressions.trees import Column, Comparison, Literal
 from pruning.expressions.types import INTEGER, LONG, Type, Value, decimal
-from strategies.base.tables import Table
+from strategies.base.tables import Table, sort_key
 from strategies.choices import choose
 from strategies.predicates.scalars import literal
 from strategies.queries.joins import key_pair
@@ -133,6 +133,45 @@ def count_of_limit(draw: DrawFn, catalog: Catalog, relation: SampledRelation) ->
         "count of LIMIT",
         sample=Table((column,), (((len(relation.sample.rows),),),)),
         unique=(column.name,),
+    )
+
+
+def with_bounds(draw: DrawFn, catalog: Catalog, relation: SampledRelation) -> SampledRelation:
+    """Give the least and the greatest value of a column in each group of rows, or in all rows."""
+    column = choose(draw, relation.columns)
+    ends = [Column(catalog.fresh("b"), column.type) for _ in range(2)]
+    items = ", ".join(
+        f"{function}({name(column)}) AS {name(end)}"
+        for function, end in zip(("min", "max"), ends, strict=True)
+    )
+    keys = [choose(draw, relation.columns)] if draw(st.booleans()) else []
+    sql = f"SELECT {', '.join([*map(name, keys), items])} FROM {relation.source}"
+    values = sorted((v for v in relation.sample.values(column.name) if v is not None), key=sort_key)
+    groups = [(value,) for value in relation.sample.values(keys[0].name)] if keys else [()]
+    bounds = (values[0], values[-1]) if values else (None, None)
+    return relation.then(
+        f"{sql} GROUP BY {names(keys)}" if keys else sql,
+        "bounds of groups" if keys else "bounds of all rows",
+        sample=sample_of((*keys, *ends), [(*group, *bounds) for group in groups]),
+        unique=tuple(key.name for key in keys),
+    )
+
+
+def counts_of_limits(draw: DrawFn, catalog: Catalog, branches: Sequence[SampledRelation]) -> SampledRelation:
+    """Count the rows of each branch of UNION ALL, after a LIMIT in each."""
+    tag, count = Column(catalog.fresh("u"), INTEGER), Column(catalog.fresh("n"), LONG)
+    texts = [
+        f"(SELECT {ordinal} AS {name(tag)} FROM {branch.source} {limit_text(draw, branch)})"
+        for ordinal, branch in enumerate(branches)
+    ]
+    rows = [(ordinal, len(branch.sample.rows)) for ordinal, branch in enumerate(branches)]
+    inner = " UNION ALL ".join(texts)
+    return branches[0].then(
+        f"SELECT {name(tag)}, count(*) AS {name(count)} FROM ({inner}) GROUP BY {name(tag)}",
+        "counts of LIMITs",
+        *(feature for branch in branches for feature in branch.features),
+        sample=sample_of((tag, count), rows),
+        unique=(tag.name,),
     )
 
 

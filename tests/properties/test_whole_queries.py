@@ -3,28 +3,23 @@
 A sample of the committed queries runs each time; a deep run takes all of them.
 """
 
-import random
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from budget import examples
-from hypothesis import currently_in_test_context, event, given
+from hypothesis import event, given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
+from query_outcomes import Outcome, acting, outcome, techniques_of, told, unaccounted, weaker
 from small_pages import small_pages
 
-import pruning
-from oracles.answers.frames import pushdown, session
+from oracles.answers.frames import session
 from oracles.answers.open_answers import answer_difference
-from oracles.answers.whole_queries import file_frames, judge_answer, temporary_views, unlimited_rows
+from oracles.answers.source_frames import query_versions
 from pruning.rules.sets.truths import Match
-from pruning.spark.drive import filter_technique, scans
 from pruning.spark.drive.report import Report
 from strategies.base.page_layouts import page_layouts
 from strategies.queries.committed_queries import read_queries
@@ -35,95 +30,6 @@ SAMPLE = 100  # each so many-th query of the committed set
 QUERIES_OF_A_MUTANT = 40  # at most
 JOINS = ("inner join", "left semi join", "IN subquery")
 TECHNIQUES = ("filter", "join", "limit", "top-k")
-
-Change = Callable[[pa.Int8Array], pa.Int8Array]
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a pruned query went: what is wrong about its answer, and what was taken out of its scans."""
-
-    query: Query
-    problem: str | None
-    report: Report
-
-
-def outcome(
-    spark: SparkSession,
-    query: Query,
-    change: Change | None = None,
-    rows_of_rdds: Collection[str] = (),
-    repeated: bool = False,
-    **files: Any,
-) -> Outcome:
-    """Write the query's tables, prune it and compare.
-
-    Args:
-        change: Made to all verdicts.
-        rows_of_rdds: The names of tables that the query reads from RDDs.
-        repeated: True if the query is run twice through a predicate cache; the report is of the second run.
-        files: How files are written.
-    """
-    with TemporaryDirectory() as directory, session(spark), small_pages():
-        expected = unlimited_rows(spark, query)
-        frames = file_frames(spark, query, Path(directory), **files)
-        frames |= {name: frames[name].localCheckpoint() for name in rows_of_rdds}
-        with temporary_views(spark, frames), changed(change), pushdown(spark):
-            cache = pruning.PredicateCache() if repeated else None
-            for _ in range(2 if repeated else 1):
-                frame = spark.sql(query.sql)
-                pruned = pruning.prune(frame, cache=cache)
-                report = pruning.explain(pruned)
-                judgement = judge_answer(query, frame, pruned.collect(), expected)
-                if judgement.problem is not None:
-                    break
-    if judgement.spark_alone and currently_in_test_context():
-        event("Spark alone is wrong")
-    return Outcome(query, None if judgement.spark_alone else judgement.problem, report)
-
-
-@contextmanager
-def changed(change: Change | None) -> Iterator[None]:
-    """Verdicts on blocks are changed for the time of a `with` block."""
-    with pytest.MonkeyPatch.context() as patch:
-        for module in (filter_technique, scans):
-            classify = getattr(module, "classify_blocks", None)
-            if change is not None and classify is not None:
-                patch.setattr(module, "classify_blocks", _then(classify, change))
-        if change is not None:
-            patch.setattr(
-                filter_technique, "classify_within", _within(filter_technique.classify_within, change)
-            )
-        yield
-
-
-def weaker(seed: int) -> Change:
-    """About half of the verdicts NONE and ALL become SOME."""
-    chance = random.Random(seed)
-    return lambda verdicts: pa.array(
-        [each if chance.random() < 0.5 else int(Match.SOME) for each in verdicts.to_pylist()], pa.int8()
-    )
-
-
-def told(one: Match, other: Match) -> Change:
-    """A pruner that claims too much: each verdict `one` becomes `other`."""
-    return lambda verdicts: pa.array(
-        [int(other) if each == one else each for each in verdicts.to_pylist()], pa.int8()
-    )
-
-
-def unaccounted(report: Report) -> list[str]:
-    """Scans whose skipped blocks or files are not those that the techniques say they took out."""
-    found = []
-    for scan in report.scans:
-        for kind in ("blocks", "files"):
-            total, kept = getattr(scan, f"{kind}_total"), getattr(scan, f"{kind}_kept")
-            if total is None or kept is None:
-                continue
-            removed = sum(getattr(removal, kind) for removal in scan.removals)
-            if total - kept != removed or any(getattr(each, kind) < 0 for each in scan.removals):
-                found.append(f"{kept} of {total} {kind} kept, {removed} removed: {scan}")
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -216,20 +122,9 @@ def test_a_cache_reaches_the_committed_queries(spark: SparkSession) -> None:
         assert any("cache" in acting(result) for result in results), feature
 
 
-def acting(result: Outcome) -> set[str]:
-    """Return the techniques that removed something."""
-    return {removal.technique for scan in result.report.scans for removal in scan.removals}
-
-
 def test_techniques_reach_the_committed_queries(outcomes: list[Outcome]) -> None:
     """Without this, QUERY-1 could hold because nothing is ever pruned."""
-    acted = {
-        removal.technique
-        for each in outcomes
-        for scan in each.report.scans
-        for removal in scan.removals
-        if removal.blocks or removal.files
-    }
+    acted = {technique for each in outcomes for technique in techniques_of(each)}
     assert acted >= set(TECHNIQUES)
 
 
@@ -265,26 +160,15 @@ def test_removals_that_do_not_add_up_are_found_out(outcomes: list[Outcome]) -> N
 
 
 def _without_a_file(spark: SparkSession, query: Query) -> str | None:
-    with TemporaryDirectory() as directory, session(spark), small_pages():
-        expected = unlimited_rows(spark, query)
-        frames = file_frames(spark, query, Path(directory))
+    with (
+        TemporaryDirectory() as directory,
+        session(spark),
+        small_pages(),
+        query_versions(spark, query, Path(directory)) as versions,
+    ):
+        expected = next(versions)
         sorted(Path(directory, "t0").glob("*.parquet"))[0].unlink()
-        # The frames listed their files when they were made.
-        kept = {
-            name: spark.read.schema(frame.schema).parquet(str(Path(directory, name)))
-            for name, frame in frames.items()
-        }
-        with temporary_views(spark, kept):
-            return answer_difference(query, spark.sql(query.sql).collect(), expected)
-
-
-def _then(classify: Callable[..., pa.Int8Array], change: Change) -> Callable[..., pa.Int8Array]:
-    return lambda *arguments, **options: change(classify(*arguments, **options))
-
-
-def _within(classify: Callable[..., Any], change: Change) -> Callable[..., Any]:
-    def within(*arguments: Any, **options: Any) -> Any:
-        classified = classify(*arguments, **options)
-        return replace(classified, verdicts=change(classified.verdicts))
-
-    return within
+        # The frame listed its files when it was made.
+        schema = spark.table("t0").schema
+        spark.read.schema(schema).parquet(str(Path(directory, "t0"))).createOrReplaceTempView("t0")
+        return answer_difference(query, spark.sql(query.sql).collect(), expected)

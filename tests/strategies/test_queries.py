@@ -18,6 +18,7 @@ from strategies.queries.drawing import queries
 from strategies.queries.endings import Ending
 from strategies.queries.joins import JoinSyntax
 from strategies.queries.queries import Openness, Query
+from strategies.queries.source_drawing import source_queries
 
 SEEDS, OF_SEED = 90, 9
 STEPS = (
@@ -135,7 +136,7 @@ def test_queries_reach_tables_whose_blocks_are_in_order_and_others(sample: list[
     assert ordered[False] > 0.2 * ordered.total()
 
 
-@given(queries())
+@given(queries() | source_queries())
 def test_tables_always_number_their_rows_and_share_no_column_name(query: Query) -> None:
     names = [column.name for table in query.tables for column in table.columns]
     assert len(set(names)) == len(names)
@@ -144,7 +145,7 @@ def test_tables_always_number_their_rows_and_share_no_column_name(query: Query) 
         assert table.values(table.columns[-1].name) == tuple(range(len(table.rows)))
 
 
-@given(queries())
+@given(queries() | source_queries())
 def test_a_query_is_the_same_when_read_back(query: Query) -> None:
     encoded = encode_query(query)
     assert encode_query(decode_query(encoded)) == encoded
@@ -166,9 +167,9 @@ def test_features_stand_in_the_plans_of_spark(spark: SparkSession, sample: list[
 
 
 @examples(0.2)
-@given(queries())
+@given(queries() | source_queries())
 def test_a_query_over_rows_in_another_order_is_right_as_well(spark: SparkSession, query: Query) -> None:
-    """QUERY-4. What SQL leaves open is all that the order of rows decides; and no query raises."""
+    """QUERY-7. What SQL leaves open is all that the order of rows decides; and no query raises."""
     chance = random.Random(query.sql)
     shuffled = {name: _shuffled(table, chance) for name, table in query.tables_by_name.items()}
     with session(spark):

@@ -1,0 +1,1 @@
+"""Pruning of whole queries that is wrong on purpose."""
