@@ -14,7 +14,7 @@ from pruning.spark.jvm.gateway import Java
 from pruning.techniques.join import costs
 from pruning.techniques.plan.keys import KeyBounds
 
-_wide_blocks, _places_of_texts = costs.wide_blocks, costs._places_of_texts
+_wide_blocks, _places_of_texts, _is_dense = costs.wide_blocks, costs._places_of_texts, costs.is_dense
 
 
 def _nothing_is_wide(bounds: KeyBounds) -> np.ndarray:
@@ -42,6 +42,20 @@ WIDTH_MUTANTS: Mapping[str, Replacement] = {
     "_unknown_is_wide": Replacement(costs, "wide_blocks", _unknown_is_wide),
     "_with_first_bytes": Replacement(costs, "_places_of_texts", _with_first_bytes),
     "_half_is_wide": Replacement(costs, "WIDE_MIN", 0.4),
+}
+
+
+def _with_all_blocks(bounds: KeyBounds, keep: np.ndarray, rows: int) -> bool:
+    """Take the range of blocks that are not read, too."""
+    return _is_dense(bounds, np.ones(len(keep), bool), rows)
+
+
+DENSITY_MUTANTS: Mapping[str, Replacement] = {
+    "never": Replacement(costs, "is_dense", lambda bounds, keep, rows: False),
+    "of all blocks": Replacement(costs, "is_dense", _with_all_blocks),
+    "with fewer rows": Replacement(
+        costs, "is_dense", lambda bounds, keep, rows: _is_dense(bounds, keep, rows + 1)
+    ),
 }
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from mutants.joins.estimates import WIDTH_MUTANTS
+from mutants.joins.estimates import DENSITY_MUTANTS, WIDTH_MUTANTS
 from pruning.expressions import types
 from pruning.techniques.join import costs
 from pruning.techniques.plan.keys import KeyBounds
@@ -33,16 +33,19 @@ CASES = [
 ]  # fmt: skip
 
 
-def wide(blocks, type_) -> str:
-    """The blocks that are called wide, as digits."""
+def key_bounds(blocks, type_) -> KeyBounds:
     count = len(blocks)
     lower, upper = (pa.array([block[end] for block in blocks], type_) for end in (0, 1))
     nothing, all_ = np.zeros(count, bool), np.ones(count, bool)
-    bounds = KeyBounds(
+    return KeyBounds(
         type=types.INTEGER, lower=lower, upper=upper, may_null=nothing, may_nan=nothing, may_value=all_,
         lower_exact=all_, upper_exact=all_, null_counts=np.zeros(count), nan_counts=np.zeros(count),
     )  # fmt: skip
-    return "".join(str(int(flag)) for flag in costs.wide_blocks(bounds))
+
+
+def wide(blocks, type_) -> str:
+    """The blocks that are called wide, as digits."""
+    return "".join(str(int(flag)) for flag in costs.wide_blocks(key_bounds(blocks, type_)))
 
 
 @pytest.mark.parametrize(("blocks", "type_", "expected"), CASES)
@@ -54,3 +57,33 @@ def test_a_block_is_wide_if_nearly_all_keys_lie_in_its_range(blocks, type_, expe
 def test_each_mutant_of_wide_blocks_is_killed(mutant, monkeypatch):
     monkeypatch.setattr(*WIDTH_MUTANTS[mutant])
     assert any(wide(blocks, type_) != expected for blocks, type_, expected in CASES)
+
+
+#        blocks                           type  kept        rows  dense
+DENSE = [
+    ([(0, 9), (10, 19)],                  INT,  [1, 1],     20,   True),
+    ([(0, 9), (10, 19)],                  INT,  [1, 1],     19,   False),
+    ([(0, 9), (10, 19)],                  INT,  [1, 1],     21,   False),
+    ([(0, 9), (10, 19)],                  INT,  [0, 1],     10,   True),
+    ([(0, 9), (10, 19)],                  INT,  [0, 1],     20,   False),
+    ([(0, 9), (None, 19)],                INT,  [1, 1],     20,   False),
+    ([(0, 9), (None, None)],              INT,  [1, 1],     10,   False),
+    ([],                                  INT,  [],         0,    False),
+    ([(Decimal("0"), Decimal("1"))],      DECIMAL, [1],     2,    False),
+    ([(b"a", b"b")],                      TEXT, [1],        2,    False),
+]  # fmt: skip
+
+
+def is_dense(blocks, type_, kept, rows) -> bool:
+    return costs.is_dense(key_bounds(blocks, type_), np.array(kept, bool), rows)
+
+
+@pytest.mark.parametrize(("blocks", "type_", "kept", "rows", "expected"), DENSE)
+def test_keys_are_dense_if_there_is_a_row_for_each_value(blocks, type_, kept, rows, expected):
+    assert is_dense(blocks, type_, kept, rows) is expected
+
+
+@pytest.mark.parametrize("mutant", DENSITY_MUTANTS)
+def test_each_mutant_of_density_is_killed(mutant, monkeypatch):
+    monkeypatch.setattr(*DENSITY_MUTANTS[mutant])
+    assert any(is_dense(*case) is not expected for *case, expected in DENSE)

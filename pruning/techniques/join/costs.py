@@ -75,6 +75,25 @@ def wide_blocks(bounds: KeyBounds) -> np.ndarray:
     return upper - lower >= WIDE_MIN * whole if np.isfinite(whole) and whole > 0 else nowhere
 
 
+def is_dense(bounds: KeyBounds, keep: np.ndarray, rows: int) -> bool:
+    """Tell whether a scan has as many rows as the range of its keys has values.
+
+    Mostly it then has each key once, as a dimension has, so that its rows exclude no more than the range.
+
+    Args:
+        bounds: The bounds of a key in the scan's blocks.
+        keep: True for the blocks that are read; shape (blocks,).
+        rows: The number of their rows.
+    """
+    if not pa.types.is_integer(bounds.lower.type):
+        return False
+    ends = [lanes.filter(pa.array(keep & bounds.may_value)) for lanes in (bounds.lower, bounds.upper)]
+    if not len(ends[0]) or any(lanes.null_count for lanes in ends):
+        return False
+    least, greatest = pc.min(ends[0]).as_py(), pc.max(ends[1]).as_py()
+    return bool(rows == greatest - least + 1)
+
+
 def _places(lower: pa.Array, upper: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     """Return lanes as numbers in the same order, NaN where unknown; both shape (blocks,)."""
     if pa.types.is_binary(lower.type):

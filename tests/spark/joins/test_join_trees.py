@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pruning
-from mutants.joins.estimates import WIDTH_MUTANTS
+from mutants.joins.estimates import DENSITY_MUTANTS, WIDTH_MUTANTS
 from pruning.spark.drive.queries import SharedRows
 
 FILES = 40
@@ -97,6 +97,20 @@ def test_a_side_is_not_run_for_facts_that_any_of_its_keys_keeps_whole(spark, sno
     nothing_is_wide = WIDTH_MUTANTS["_nothing_is_wide"].wrong
     monkeypatch.setattr("pruning.spark.drive.join.run_costs.wide_blocks", nothing_is_wide)
     assert runs_for_unsorted_facts(spark)
+
+
+def runs_for_each_city(spark: Any) -> bool:
+    """Tell whether cities are run first, whose keys are each number from 0 to 4."""
+    report = pruned_alike(spark, "SELECT * FROM snow_facts f JOIN snow_cities c ON f.shop = c.city")
+    assert files_of_facts(report) == 10
+    return bool(report.jobs)
+
+
+def test_a_dimension_with_every_key_is_not_run_first(spark, snowflake, monkeypatch):
+    """Its range tells as much."""
+    assert not runs_for_each_city(spark)
+    monkeypatch.setattr("pruning.spark.drive.join.run_costs.is_dense", DENSITY_MUTANTS["never"].wrong)
+    assert runs_for_each_city(spark)
 
 
 SHOPS = "snow_facts f JOIN snow_shops s ON f.shop = s.shop"

@@ -16,9 +16,9 @@ from pruning.spark.drive.scan_sets import ScanSet
 from pruning.spark.drive.scans import TableScan
 from pruning.spark.jvm.gateway import Java
 from pruning.spark.lake.row_groups import open_cost
-from pruning.techniques.join.costs import Reads, pays, share_without_keys, wide_blocks
+from pruning.techniques.join.costs import Reads, is_dense, pays, share_without_keys, wide_blocks
 from pruning.techniques.join.summaries import JoinSummary
-from pruning.techniques.plan.reachability import KeyPath
+from pruning.techniques.plan.reachability import KeyPath, key_paths
 from pruning.techniques.plan.sites import JoinSite, is_restrictive, join_sites
 
 # Of row groups in which only pages may be skipped, one in so many bytes counts, as nothing is known of pages.
@@ -131,9 +131,21 @@ def reads_first(query: Query, site: JoinSite, stakes: Sequence[Stake], reduced: 
     if not is_restrictive(site.build, lambda scan: scan in reduced or _is_selective(query, scan)):
         if rows > BUILD_ROWS_MAX:
             return False
+        if _has_each_key_once(query, site, rows):
+            return False
         share = share_without_keys(rows, sum(stake.blocks for stake in stakes))
     spared = sum((stake.reads for stake in stakes), Reads())
     return pays(reads_of_build(query, site), spared, share, open_cost(query.spark))
+
+
+def _has_each_key_once(query: Query, site: JoinSite, rows: int) -> bool:
+    """Tell whether a build side without conditions is a dimension that has every key of a range."""
+    paths = list(key_paths(site.build, site.build_keys))
+    if len(paths) != 1 or paths[0].scan not in query.scans:
+        return False
+    scan = query.scans[paths[0].scan]
+    keep = scan.read_scan_set().keep
+    return any(key is not None and is_dense(scan.bounds(key), keep, rows) for key in paths[0].keys)
 
 
 def reads_of_source(leaf: Java) -> Reads | None:
