@@ -195,7 +195,7 @@ def _techniques(tally: Tally) -> Table:
 def _features(tally: Tally) -> Table:
     table = _table("made of", "queries", "share of all", "any technique acted")
     common = [feature for feature, _ in tally.of_feature.most_common() if " over " not in feature]
-    for feature in dict.fromkeys((*PLANS, *common)):
+    for feature in dict.fromkeys((*(plan for plan in PLANS if plan in common), *common)):
         count = tally.of_feature[feature]
         acted = _percent(tally.acted_in[feature], count)
         table.add_row(feature, f"{count:,}", _percent(count, tally.seen), acted)

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hypothesis import currently_in_test_context, event
+from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from small_pages import small_pages
 
@@ -21,6 +22,7 @@ from oracles.answers.whole_queries import judge_answer
 from pruning.rules.sets.truths import Match
 from pruning.spark.drive import filter_technique, scans
 from pruning.spark.drive.report import Report
+from strategies.base.page_layouts import page_layouts
 from strategies.queries.queries import PARQUET, Query, SourceKind, TableSource
 
 Change = Callable[[pa.Int8Array], pa.Int8Array]
@@ -99,6 +101,21 @@ def outcome(
         event("Spark alone is wrong")
     problem = None if judgement.spark_alone else judgement.problem
     return Outcome(query, problem, judgement.spark_alone, tuple(reports), has_rows)
+
+
+def file_options(draw: st.DataObject, query: Query) -> dict[str, Any]:
+    """Draw how files are written: how many blocks each, and with which statistics."""
+    some = [table.columns[0].name for table in query.tables[:1]]
+    statistics = draw.draw(st.sampled_from((True, True, True, False, some)))
+    blocks = draw.draw(st.integers(1, 3))
+    pages = draw.draw(st.none() | page_layouts())
+    return {
+        "statistics": statistics,
+        "blocks_per_file": blocks,
+        "pages": pages,
+        # Row groups of several pages, which differ as blocks do.
+        "together": pages is not None and draw.draw(st.booleans()),
+    }
 
 
 @contextmanager

@@ -6,14 +6,22 @@ A sample of the committed queries runs each time; a deep run takes all of them.
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 from budget import examples
 from hypothesis import event, given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
-from query_outcomes import Outcome, acting, outcome, techniques_of, told, unaccounted, weaker
+from query_outcomes import (
+    Outcome,
+    acting,
+    file_options,
+    outcome,
+    techniques_of,
+    told,
+    unaccounted,
+    weaker,
+)
 from small_pages import small_pages
 
 from oracles.answers.frames import session
@@ -21,7 +29,6 @@ from oracles.answers.open_answers import answer_difference
 from oracles.answers.source_frames import query_versions
 from pruning.rules.sets.truths import Match
 from pruning.spark.drive.report import Report
-from strategies.base.page_layouts import page_layouts
 from strategies.queries.committed_queries import read_queries
 from strategies.queries.drawing import queries
 from strategies.queries.queries import Openness, Query
@@ -36,21 +43,6 @@ TECHNIQUES = ("filter", "join", "limit", "top-k")
 def outcomes(spark: SparkSession, deep: bool) -> list[Outcome]:
     """The committed queries of this run, pruned."""
     return [outcome(spark, query, repeated=deep) for query in read_queries(every=1 if deep else SAMPLE)]
-
-
-def statistics_of(draw: st.DataObject, query: Query) -> dict[str, Any]:
-    """How files are written: how many blocks each, and with which statistics."""
-    some = [table.columns[0].name for table in query.tables[:1]]
-    statistics = draw.draw(st.sampled_from((True, True, True, False, some)))
-    blocks = draw.draw(st.integers(1, 3))
-    pages = draw.draw(st.none() | page_layouts())
-    return {
-        "statistics": statistics,
-        "blocks_per_file": blocks,
-        "pages": pages,
-        # Row groups of several pages, which differ as blocks do.
-        "together": pages is not None and draw.draw(st.booleans()),
-    }
 
 
 def rdds_of(draw: st.DataObject, query: Query) -> list[str]:
@@ -72,7 +64,7 @@ def test_a_pruned_query_always_has_the_unpruned_answer(
         query,
         rows_of_rdds=rdds_of(data, query),
         repeated=not data.draw(st.integers(0, 2)),
-        **statistics_of(data, query),
+        **file_options(data, query),
     )
     if any("were read now" in note for note in seen.report.notes):
         event("rows are held")
