@@ -233,12 +233,12 @@ def test_the_installed_command_proves_a_rule(environment: Environment, project: 
 def test_committed_sets_and_scenarios_are_installed(environment: Environment, project: Path) -> None:
     code = (
         "from strategies.predicates.committed import read, TEXT_AND_TIME_PATH\n"
-        "from strategies.queries.committed_queries import read_queries\n"
+        "from strategies.queries.committed_queries import PATH, SOURCES_PATH, read_queries\n"
         "print(*(len(next(cases).predicates) for cases in (read(), read(TEXT_AND_TIME_PATH))))\n"
-        "print(next(read_queries()).sql[:6])\n"
+        "print(*(next(read_queries(path)).sql[:6] for path in (PATH, SOURCES_PATH)))\n"
     )
     done = environment.run("-P", "-c", code, cwd=project)
-    assert (done.stdout, done.stderr) == ("40 40\nSELECT\n", "")
+    assert (done.stdout, done.stderr) == ("40 40\nSELECT SELECT\n", "")
     scenario = environment.library / "sim" / "scenarios" / "dimension-update.toml"
     done = environment.run("-P", "-m", "skipproof", "simulate", str(scenario), "--seed", "1", cwd=project)
     assert done.returncode == 0, done.stderr
