@@ -56,12 +56,16 @@ class _PlanNode:
 
 @dataclass(frozen=True, slots=True)
 class AnalyzedJoin:
-    """A join of the analyzed plan: its node, its type, and the leaves below either side."""
+    """A join of the analyzed plan: its node, its type, and the leaves below either side.
+
+    `is_nested` is True inside a subquery expression.
+    """
 
     java: Java
     kind: str
     left: frozenset[int]
     right: frozenset[int]
+    is_nested: bool
 
 
 @dataclass(slots=True, eq=False)
@@ -110,15 +114,22 @@ class AnalyzedPlan:
         java.setAnalyzed()
         return java
 
-    def with_leaves(self, leaves: Mapping[int, Java], broadcast: Sequence[tuple[Java, str]] = ()) -> Java:
+    def with_leaves(
+        self,
+        leaves: Mapping[int, Java],
+        broadcast: Sequence[tuple[Java, str]] = (),
+        unions: Sequence[tuple[Java, Java]] = (),
+    ) -> Java:
         """Return the plan with some leaves replaced; the plan itself where nothing changes.
 
         Args:
             leaves: The subtrees that replace leaves, by the leaves' numbers.
             broadcast: Joins of the plan, each with the side to broadcast, "left" or "right".
+            unions: Joins of the plan, each with what replaces it and its leaves.
         """
         hints = {id(java): side for java, side in broadcast}
-        return self._as_analyzed(self._rebuild(self._root, leaves, hints, {}))
+        parts = {id(join): union for join, union in unions}
+        return self._as_analyzed(self._rebuild(self._root, leaves, hints, parts))
 
     def with_parts(self, parts: Sequence[tuple[Java, Java]]) -> "AnalyzedPlan":
         """Return the plan with some `other_leaves`, `join_sides` or `condition_subqueries` replaced.
@@ -174,13 +185,14 @@ class AnalyzedPlan:
 
     def joins(self) -> Iterator[AnalyzedJoin]:
         """Yield the joins of the plan and of its subqueries."""
-        pending = [self._root]
+        pending = [(self._root, False)]
         while pending:
-            node = pending.pop()
-            pending += [*node.children, *(plan for _, plan in node.subqueries)]
+            node, is_nested = pending.pop()
+            pending += [(child, is_nested) for child in node.children]
+            pending += [(plan, True) for _, plan in node.subqueries]
             if simple_name(node.java) == "Join" and len(node.children) == 2:
                 left, right = (frozenset(_leaf_numbers(child)) for child in node.children)
-                yield AnalyzedJoin(node.java, str(node.java.joinType().toString()), left, right)
+                yield AnalyzedJoin(node.java, str(node.java.joinType().toString()), left, right, is_nested)
 
     def _node(self, java: Java, cached: Java | None) -> _PlanNode:
         """Wrap a node and all nodes below, with the same part of the plan after Spark's cache was used.
@@ -231,7 +243,7 @@ class AnalyzedPlan:
         side = hints.get(id(node.java))
         if side is not None:
             place = 0 if side == "left" else 1
-            children[place] = _with_broadcast_hint(self.spark, children[place])
+            children[place] = with_broadcast_hint(self.spark, children[place])
         java = node.java
         if any(new is not old.java for new, old in zip(children, node.children, strict=True)):
             java = java.withNewChildren(sequence(self.spark, children))
@@ -248,7 +260,7 @@ class AnalyzedPlan:
 
         Spark adds the id of each DataFrame to the set of its root, and tells self-joins apart by it.
         """
-        tag = singleton(self.spark, _dataset_class(self.spark)).DATASET_ID_TAG()
+        tag = dataset_id_tag(self.spark)
         ids = java.getTagValue(tag)
         if ids.isDefined():
             java.setTagValue(tag, ids.get().clone())
@@ -311,7 +323,8 @@ def _subquery_expressions(spark: SparkSession, java: Java) -> list[Java]:
     ]
 
 
-def _with_broadcast_hint(spark: SparkSession, side: Java) -> Java:
+def with_broadcast_hint(spark: SparkSession, side: Java) -> Java:
+    """Return a side of a join with a hint to broadcast it."""
     logical = jvm(spark).org.apache.spark.sql.catalyst.plans.logical
     hint = logical.HintInfo(some(spark, singleton(spark, f"{_LOGICAL}.BROADCAST")))
     return logical.ResolvedHint(side, hint)
@@ -354,6 +367,7 @@ def _leaf_numbers(node: _PlanNode) -> Iterator[int]:
         yield from _leaf_numbers(child)
 
 
-def _dataset_class(spark: SparkSession) -> str:
+def dataset_id_tag(spark: SparkSession) -> Java:
+    """Return the tag of a plan's node with the ids of the DataFrames whose columns it gives."""
     classic = "" if int(spark.version.split(".")[0]) < 4 else "classic."
-    return f"org.apache.spark.sql.{classic}Dataset"
+    return singleton(spark, f"org.apache.spark.sql.{classic}Dataset").DATASET_ID_TAG()

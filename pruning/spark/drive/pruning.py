@@ -22,6 +22,7 @@ from pruning.spark.drive.earlier import frame_as_of
 from pruning.spark.drive.join.held_parts import HeldParts, read_held_parts
 from pruning.spark.drive.join.hints import broadcast_hints
 from pruning.spark.drive.join.joins import prune_by_joins
+from pruning.spark.drive.join.range_joins import range_joins
 from pruning.spark.drive.leaf_tables import LeafTables
 from pruning.spark.drive.limits import prune_by_limit
 from pruning.spark.drive.narrowed_leaves import narrowed_leaf
@@ -189,10 +190,11 @@ def _finish(df: DataFrame, opened: "_OpenedPlan", held: HeldParts) -> tuple[Data
     spark, analyzed, queries = df.sparkSession, opened.analyzed, opened.queries
     leaves = _narrowed_leaves(opened)
     hints = [hint for query in queries for hint in broadcast_hints(query, analyzed)] if leaves else []
-    plan = analyzed.with_leaves(leaves, hints)
+    unions = range_joins(analyzed, queries, _sole_scans(opened), hints)
+    plan = analyzed.with_leaves(leaves, hints, unions)
     if any(map(_has_empty_part, queries)):
         _note_eliminated(spark, analyzed.with_numbers(leaves), queries)
-    return df if not leaves else dataframe(spark, plan), Report(
+    return df if not leaves and not unions else dataframe(spark, plan), Report(
         scans=tuple(occurrence.report() for occurrence in opened.occurrences),
         notes=(*held.notes, *(note for query in queries for note in query.notes)),
         jobs=(*held.jobs, *(job for query in queries for job in query.jobs)),
@@ -219,6 +221,13 @@ class _OpenedPlan:
             query.cache = None if timeless.clock_is_read else cache
             query.apply_filters()
         return cls(analyzed, queries, occurrences, timeless.clock_is_read, cache)
+
+    def by_number(self) -> "dict[int | None, list[_LeafScan]]":
+        """Return the leaves of the optimized plan by the numbers of those of the analyzed plan."""
+        by_number: dict[int | None, list[_LeafScan]] = {}
+        for occurrence in self.occurrences:
+            by_number.setdefault(leaf_number(occurrence.leaf.node), []).append(occurrence)
+        return by_number
 
     def recorded_question(self, scan: TableScan) -> CacheQuestion | None:
         """Return the question about a scan's filter that running the query answers, if it does."""
@@ -263,10 +272,7 @@ def _open_scans(spark: SparkSession, plan: Java) -> tuple[list[Query], list[_Lea
 
 def _narrowed_leaves(opened: _OpenedPlan) -> dict[int, Java]:
     """Return the subtrees that replace leaves of the analyzed plan, by the leaves' numbers."""
-    analyzed = opened.analyzed
-    by_number: dict[int | None, list[_LeafScan]] = {}
-    for occurrence in opened.occurrences:
-        by_number.setdefault(leaf_number(occurrence.leaf.node), []).append(occurrence)
+    analyzed, by_number = opened.analyzed, opened.by_number()
     leaves: dict[int, Java] = {}
     for number, leaf in enumerate(analyzed.leaves):
         here = by_number.get(number, [])
@@ -283,6 +289,15 @@ def _narrowed_leaves(opened: _OpenedPlan) -> dict[int, Java]:
         if subtree is not None:
             leaves[number] = subtree
     return leaves
+
+
+def _sole_scans(opened: _OpenedPlan) -> dict[int, TableScan]:
+    """Return the scans of the leaves that one part of the query reads, by the leaves' numbers."""
+    return {
+        number: here[0].scan
+        for number, here in opened.by_number().items()
+        if number is not None and len(here) == 1 and isinstance(here[0].scan, TableScan)
+    }
 
 
 def _with_recording(opened: _OpenedPlan, scan: TableScan, leaf: Java, subtree: Java | None) -> Java | None:

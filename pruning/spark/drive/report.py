@@ -88,7 +88,7 @@ class ScanReport:
     notes: tuple[str, ...] = ()
     declined: tuple[Decline, ...] = ()
     picture: tuple[float, ...] = ()
-    # Catalyst's expression ids of the columns.
+    # Catalyst's expression ids of the columns, those of copies of the scan too.
     attributes: frozenset[int] = frozenset()
 
     def with_notes(self, *notes: str) -> "ScanReport":
@@ -244,14 +244,17 @@ class Report:
     jobs: tuple[Job, ...] = ()
 
     def after_run(self, executed: Sequence[ExecutedScan]) -> "Report":
-        """Return the report with the rows that scans gave; of those that stand in a plan once."""
+        """Return the report with the rows that scans gave, copies too; of those that stand in a plan once."""
         columns = [scan.attributes for scan in self.scans] + [scan.attributes for scan in executed]
         counts = Counter(id_ for ids in columns for id_ in ids)
-        once = {id_: scan.rows for scan in executed for id_ in scan.attributes if counts[id_] == 2}
+        once = {
+            id_: place for place, scan in enumerate(executed) for id_ in scan.attributes if counts[id_] == 2
+        }
         scans = []
         for scan in self.scans:
-            rows = {once[id_] for id_ in scan.attributes if id_ in once}
-            scans.append(replace(scan, rows_read=rows.pop()) if len(rows) == 1 else scan)
+            places = {once[id_] for id_ in scan.attributes if id_ in once}
+            rows = sum(executed[place].rows for place in places)
+            scans.append(replace(scan, rows_read=rows) if places else scan)
         return replace(self, scans=tuple(scans))
 
     def to_dict(self) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def scan_report(scan: TableScan) -> ScanReport:
         removals=(*before, *scan.removals),
         range_filters=tuple(part.sql for part in scan.range_filters),
         notes=(*scan.notes, *_deferred_notes(scan)),
-        attributes=frozenset(attribute.id for attribute in scan.leaf.attributes),
+        attributes=scan.copied_ids.union(attribute.id for attribute in scan.leaf.attributes),
     )
     if scan.range_filters:
         report = report.with_notes(*pushdown_notes(scan.spark))

@@ -100,6 +100,8 @@ class TableScan:
     scan_set: ScanSet | None = None
     # The range filters that were derived, by all that they depend on.
     derived_ranges: DerivedRanges = field(default_factory=DerivedRanges)
+    # Catalyst's expression ids of the columns of its leaf's copies.
+    copied_ids: frozenset[int] = frozenset()
     _bounds: dict[Expression, KeyBounds] = field(default_factory=dict)
     _page_reader: PageReader | None = None
     _listed_bytes: int | None = None

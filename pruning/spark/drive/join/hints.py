@@ -26,7 +26,7 @@ from pruning.spark.drive.queries import Query, complete_scan_sets
 from pruning.spark.jvm.gateway import Java
 
 # The sides that Spark can broadcast in a join of each kind, the usual one first.
-_BROADCAST = {
+BROADCAST_SIDES = {
     JoinKind.INNER: ("right", "left"),
     JoinKind.LEFT: ("right",),
     JoinKind.RIGHT: ("left",),
@@ -48,7 +48,7 @@ def broadcast_hints(query: Query, analyzed: AnalyzedPlan) -> list[tuple[Java, st
     if not any(map(hints.has_few_rows, joins)):
         return []
     candidates = list(analyzed.joins())
-    originals = [_original_join(query, join, candidates) for join in joins]
+    originals = [original_join(query, join, candidates) for join in joins]
     if any(
         original is None and join.kind is JoinKind.INNER
         for join, original in zip(joins, originals, strict=True)
@@ -59,7 +59,7 @@ def broadcast_hints(query: Query, analyzed: AnalyzedPlan) -> list[tuple[Java, st
     return [(original.java, side) for original, side in sides if original is not None and side is not None]
 
 
-def _original_join(query: Query, join: Join, candidates: Sequence[AnalyzedJoin]) -> AnalyzedJoin | None:
+def original_join(query: Query, join: Join, candidates: Sequence[AnalyzedJoin]) -> AnalyzedJoin | None:
     """Return the only join of the analyzed plan with the same leaves and kind; None if there is not one."""
     left, right = (_leaf_numbers(query, side) for side in (join.left, join.right))
     if left is None or right is None:
@@ -90,7 +90,7 @@ class _HintFinder:
         """Tell whether pruning has narrowed a side that Spark can broadcast."""
         sides = {"left": join.left, "right": join.right}
         return bool(join.equalities) and any(
-            self._rows_left(sides[side]) is not None for side in _BROADCAST[join.kind]
+            self._rows_left(sides[side]) is not None for side in BROADCAST_SIDES[join.kind]
         )
 
     def side(self, join: Join, narrowed: Mapping[Plan, Java]) -> str | None:
@@ -108,12 +108,12 @@ class _HintFinder:
         threshold = self.query.spark._jsparkSession.sessionState().conf().autoBroadcastJoinThreshold()
         children = {"left": join.left, "right": join.right}
         javas = {"left": java.left(), "right": java.right()}
-        rows = {side: self._rows_left(children[side]) for side in _BROADCAST[join.kind]}
-        sizes = {side: _size_in_bytes(javas[side]) for side in rows}
+        rows = {side: self._rows_left(children[side]) for side in BROADCAST_SIDES[join.kind]}
+        sizes = {side: size_in_bytes(javas[side]) for side in rows}
         small = [side for side, size in sizes.items() if size <= threshold]
         for side in [min(small, key=lambda side: sizes[side])] if small else sizes:
             count = rows[side]
-            if count is None or _size_in_bytes(self.query.trees.javas[children[side]]) <= threshold:
+            if count is None or size_in_bytes(self.query.trees.javas[children[side]]) <= threshold:
                 continue
             if count * int(javas[side].schema().defaultSize()) <= threshold:
                 self.query.notes.append(
@@ -157,6 +157,6 @@ class _HintFinder:
         return None
 
 
-def _size_in_bytes(java: Java) -> int:
+def size_in_bytes(java: Java) -> int:
     """Return Spark's estimate of the bytes of a plan's result."""
     return int(str(java.stats().sizeInBytes()))
