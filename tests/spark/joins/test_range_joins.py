@@ -350,7 +350,7 @@ def queries(draw: st.DrawFn) -> str:
 
 
 @given(queries())
-@examples(0.4)
+@examples(0.2)
 def test_random_joins_give_the_rows_of_the_shuffled_ones(spark, lake, sql):
     df = spark.sql(sql)
     assert rows_of(pruning.prune(df, runtime=False)) == rows_of(df)
