@@ -12,6 +12,7 @@ from joining import bounds_of, metadata_of, unsatisfied
 from searches import find
 
 from mutants.joins.join_ranges import BLOCK_MUTANTS, CONDITION_MUTANTS
+from mutants.joins.range_decisions import SIZE_MUTANT
 from pruning.expressions.types import DATE, INTEGER, LONG, STRING, Type, decimal
 from pruning.techniques.join.range_cuts import (
     RANGES_MAX,
@@ -198,6 +199,16 @@ def test_cuts_are_made_where_few_blocks_lie_on_both_sides():
 )
 def test_tables_that_cannot_be_cut_say_why(probe, build, reason):
     assert reason in plan(probe, build).reason
+
+
+def test_slices_of_long_texts_are_as_large_as_in_their_files(monkeypatch):
+    """Spark takes a text for 20 bytes; a mutant does so, too."""
+    probe, build = clusters(48, 10), clusters(24, 20, bytes_each=4 * ROW_BYTES * ROWS)
+    ranges = plan(probe, build)
+    assert len(ranges.ranges) == len(build.keep)
+    assert ranges.broadcast_bytes == int(build.byte_counts.sum())
+    monkeypatch.setattr(*SIZE_MUTANT)
+    assert len(plan(probe, build).ranges) < len(build.keep)
 
 
 def test_ranges_that_read_nearly_everything_do_not_pay():

@@ -174,6 +174,11 @@ class NoRanges:
     remedy: str = ""
 
 
+SMALL_SIDE = NoRanges(
+    "one side is small enough to be broadcast as a whole", "a hint to broadcast it spares the shuffle"
+)
+
+
 def plan_ranges(
     probe: SideBlocks, build: SideBlocks, *, broadcast_max: int, open_bytes: int
 ) -> RangePlan | NoRanges:
@@ -264,7 +269,7 @@ class _Cutter:
                     "a larger spark.sql.autoBroadcastJoinThreshold makes them fewer",
                 )
         if not places:
-            return NoRanges("one side is small enough to be broadcast as a whole")
+            return SMALL_SIDE
         return self.candidates.take(pa.array(places, pa.int64()))
 
 

@@ -23,7 +23,7 @@ from pruning.spark.lake.columns_read import bytes_read
 from pruning.spark.lake.row_groups import open_cost
 from pruning.spark.lake.tables import Unprunable
 from pruning.techniques.join.costs import Reads
-from pruning.techniques.join.range_cuts import NoRanges, RangePlan, SideBlocks, plan_ranges
+from pruning.techniques.join.range_cuts import SMALL_SIDE, NoRanges, RangePlan, SideBlocks, plan_ranges
 from pruning.techniques.plan.raising import may_raise
 from pruning.techniques.plan.reachability import key_paths
 
@@ -218,6 +218,8 @@ class _Site:
             blocks = {side: self._blocks(side, keys[side], equality) for side in _SIDES}
             for build in BROADCAST_SIDES[self.join.kind]:
                 outcome = self._ranges(blocks, build, open_bytes)
+                if outcome == SMALL_SIDE:
+                    return SMALL_SIDE
                 if isinstance(outcome, NoRanges):
                     refusal = outcome
                 else:

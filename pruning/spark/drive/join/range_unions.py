@@ -41,7 +41,7 @@ _UNCOPIED = {
 
 
 @dataclass(frozen=True, slots=True)
-class _RangeReads:
+class RangeReads:
     """The files that the join of a range reads, and the row groups of those that are not read as a whole."""
 
     files: frozenset[str]
@@ -64,7 +64,7 @@ class SideSlices:
     blocks: SideBlocks
     key: Expression
     _masks: list[np.ndarray] = field(default_factory=list)
-    _reads: list[_RangeReads] = field(default_factory=list)
+    _reads: list[RangeReads] = field(default_factory=list)
 
     def masks(self) -> list[np.ndarray]:
         """Return, of each range, the mask of the blocks that may hold a row of it; shape (blocks,)."""
@@ -90,7 +90,7 @@ class SideSlices:
         try:
             scan.scan_set = scan.read_scan_set().with_blocks(self.masks()[place])
             narrowed = narrowed_leaf(scan, leaf=leaf)
-            self._reads.append(_RangeReads(frozenset(scan.files()), scan.named_groups))
+            self._reads.append(RangeReads(frozenset(scan.files()), scan.named_groups))
         finally:
             scan.scan_set, scan.range_filters, scan.named_groups = before
         narrowed = leaf if narrowed is None else narrowed
