@@ -97,10 +97,15 @@ def measure(spark: SparkSession, *, rounds_before: int, rounds: int) -> dict[tup
     return figures
 
 
+def _own_calls(calls: Calls) -> int:
+    """Return the number of calls, without those that let go of objects of earlier rounds."""
+    return sum(len(seconds) for name, seconds in calls.seconds.items() if not name.startswith("py4j"))
+
+
 def _line(before: Figures, after: Figures) -> Iterator[str]:
     for part in (min, statistics.median):
         yield from (f"{part(each.wall) * 1e3:.1f}" for each in (before, after))
-    yield from (f"{each.calls.count:,}" for each in (before, after))
+    yield from (f"{_own_calls(each.calls):,}" for each in (before, after))
 
 
 def calls_added(before: Calls, after: Calls) -> Calls:

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("lake")
 RIGHT = "SELECT f.{key}, f.text, o.w FROM ranged_others o RIGHT JOIN ranged_facts f ON f.{key} = o.{key}"
 
 
-@pytest.fixture(params=["false", "true"])
+@pytest.fixture(params=sampled(["false", "true"], default=["true"]))
 def adaptive(spark, request):
     """Adaptive execution, off or on."""
     before = spark.conf.get("spark.sql.adaptive.enabled")

@@ -69,7 +69,7 @@ def range_joins(
     if not joins:
         return []
     threshold = analyzed.spark._jsparkSession.sessionState().conf().autoBroadcastJoinThreshold()
-    hinted, originals = {id(java) for java, _ in hints}, list(analyzed.joins())
+    hinted, originals = {id(java) for java, _ in hints}, list[AnalyzedJoin]()
     unions, held_bytes = [], 0
     for query, join in joins:
         site = _Site(query, join, threshold, held_bytes)
@@ -80,6 +80,7 @@ def range_joins(
             if not site.is_broadcast():
                 site.decline(outcome)
             continue
+        originals = originals or list(analyzed.joins())
         original = original_join(query, join, originals)
         if original is not None and id(original.java) in hinted:
             continue
