@@ -17,6 +17,6 @@ MUTANTS = {
         _Edge, "has", lambda self, latitude, longitude: self.side(latitude, longitude) == 0
     ),
     "what is enclosed twice is inside": Replacement(
-        geography, "add", lambda one, other: geography._functions().greatest(one, other)
+        geography, "add", lambda left, right: geography._functions().greatest(left, right)
     ),
 }

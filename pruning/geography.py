@@ -140,8 +140,8 @@ def within_polygon(
         if edge.south < edge.north
     ]
     on_edge = [edge.has(north, east) for edge in edges]
-    inside = _balanced(add, crossed) % 2 == 1 if crossed else functions.lit(False)
-    return _inside(latitude, longitude, box) & (inside | _balanced(or_, on_edge))
+    inside = _balanced_tree(add, crossed) % 2 == 1 if crossed else functions.lit(False)
+    return _inside(latitude, longitude, box) & (inside | _balanced_tree(or_, on_edge))
 
 
 def register(spark: "SparkSession") -> None:
@@ -223,12 +223,12 @@ def _checked_corners(corners: Sequence[tuple[float, float]]) -> list[tuple[float
     return points
 
 
-def _balanced(combine: Callable[[Any, Any], Any], parts: Sequence[Any]) -> Any:
+def _balanced_tree(combine: Callable[[Any, Any], Any], parts: Sequence[Any]) -> Any:
     """Return all parts combined, as a tree that is as low as possible: plans follow it by recursion."""
     if len(parts) == 1:
         return parts[0]
     half = len(parts) // 2
-    return combine(_balanced(combine, parts[:half]), _balanced(combine, parts[half:]))
+    return combine(_balanced_tree(combine, parts[:half]), _balanced_tree(combine, parts[half:]))
 
 
 def _check(name: str, degrees: float, limit: float) -> None:

@@ -30,7 +30,7 @@ Change = Callable[[pa.Int8Array], pa.Int8Array]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a pruned query went: what is wrong about its answer, and what was taken out of its scans.
+    """The result of a pruned query: the fault of its answer, and what was taken out of its scans.
 
     Attributes:
         query: The query.
@@ -86,7 +86,7 @@ def outcome(
         session(spark),
         small_pages(),
         query_versions(spark, query, Path(directory), **files) as versions,
-        changed(change),
+        changed_verdicts(change),
         pushdown(spark),
     ):
         for expected in versions if cache is None else with_first_twice(versions):
@@ -119,7 +119,7 @@ def file_options(draw: st.DataObject, query: Query) -> dict[str, Any]:
 
 
 @contextmanager
-def changed(change: Change | None) -> Iterator[None]:
+def changed_verdicts(change: Change | None) -> Iterator[None]:
     """Verdicts on blocks are changed for the time of a `with` block."""
     with pytest.MonkeyPatch.context() as patch:
         for module in (filter_technique, scans):
@@ -137,29 +137,29 @@ def weaker(seed: int) -> Change:
     """About half of the verdicts NONE and ALL become SOME."""
     chance = random.Random(seed)
     return lambda verdicts: pa.array(
-        [each if chance.random() < 0.5 else int(Match.SOME) for each in verdicts.to_pylist()], pa.int8()
+        [verdict if chance.random() < 0.5 else int(Match.SOME) for verdict in verdicts.to_pylist()], pa.int8()
     )
 
 
-def told(one: Match, other: Match) -> Change:
-    """A pruner that claims too much: each verdict `one` becomes `other`."""
+def with_other_verdict(right: Match, wrong: Match) -> Change:
+    """A pruner that claims too much: each verdict `right` becomes `wrong`."""
     return lambda verdicts: pa.array(
-        [int(other) if each == one else each for each in verdicts.to_pylist()], pa.int8()
+        [int(wrong) if verdict == right else verdict for verdict in verdicts.to_pylist()], pa.int8()
     )
 
 
-def unaccounted(report: Report) -> list[str]:
+def unaccounted_scans(report: Report) -> list[str]:
     """Scans whose skipped blocks or files are not those that the techniques say they took out."""
-    found = []
+    faults = []
     for scan in report.scans:
         for kind in ("blocks", "files"):
             total, kept = getattr(scan, f"{kind}_total"), getattr(scan, f"{kind}_kept")
             if total is None or kept is None:
                 continue
             removed = sum(getattr(removal, kind) for removal in scan.removals)
-            if total - kept != removed or any(getattr(each, kind) < 0 for each in scan.removals):
-                found.append(f"{kept} of {total} {kind} kept, {removed} removed: {scan}")
-    return found
+            if total - kept != removed or any(getattr(removal, kind) < 0 for removal in scan.removals):
+                faults.append(f"{kept} of {total} {kind} kept, {removed} removed: {scan}")
+    return faults
 
 
 def acting(result: Outcome) -> set[str]:

@@ -141,9 +141,9 @@ def lines(spark: SparkSession, arguments: argparse.Namespace) -> Iterator[tuple[
                 yield (
                     [
                         f"{'clustered' if clustered else 'not clustered'}, {kind}",
-                        *(f"{statistics.median(each.seconds):.2f}" for each in (base, ranged)),
-                        *(f"{each.shuffled / 1e6:.1f}" for each in (base, ranged)),
-                        *(f"{each.read / 1e6:.1f}" for each in (base, ranged)),
+                        *(f"{statistics.median(part.seconds):.2f}" for part in (base, ranged)),
+                        *(f"{part.shuffled / 1e6:.1f}" for part in (base, ranged)),
+                        *(f"{part.read / 1e6:.1f}" for part in (base, ranged)),
                         f"{1000 * seconds:.0f}",
                         "equal" if base.rows == ranged.rows else "DIFFERENT",
                     ],

@@ -103,9 +103,9 @@ def _own_calls(calls: Calls) -> int:
 
 
 def _line(before: Figures, after: Figures) -> Iterator[str]:
-    for part in (min, statistics.median):
-        yield from (f"{part(each.wall) * 1e3:.1f}" for each in (before, after))
-    yield from (f"{_own_calls(each.calls):,}" for each in (before, after))
+    for measure in (min, statistics.median):
+        yield from (f"{measure(figures.wall) * 1e3:.1f}" for figures in (before, after))
+    yield from (f"{_own_calls(figures.calls):,}" for figures in (before, after))
 
 
 def calls_added(before: Calls, after: Calls) -> Calls:

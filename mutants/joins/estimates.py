@@ -27,8 +27,8 @@ def _a_single_block_is_wide(bounds: KeyBounds) -> np.ndarray:
 
 
 def _unknown_is_wide(bounds: KeyBounds) -> np.ndarray:
-    known: np.ndarray = bounds.lower.is_valid().to_numpy(zero_copy_only=False)
-    wide: np.ndarray = _wide_blocks(bounds) | ~known
+    is_known: np.ndarray = bounds.lower.is_valid().to_numpy(zero_copy_only=False)
+    wide: np.ndarray = _wide_blocks(bounds) | ~is_known
     return wide
 
 

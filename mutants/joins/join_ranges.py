@@ -45,8 +45,8 @@ def _null_twice(self: JoinRanges, place: int, key: Expression, *, keeps_null: bo
 
 
 def _without_unknown(self: JoinRanges, side: SideBlocks) -> Iterator[np.ndarray]:
-    known = range_cuts._is_known(side.keys.lower) & range_cuts._is_known(side.keys.upper)
-    return _blocks(self, replace(side, keep=side.keep & known))
+    bounded = range_cuts._is_known(side.keys.lower) & range_cuts._is_known(side.keys.upper)
+    return _blocks(self, replace(side, keep=side.keep & bounded))
 
 
 def _without_null_blocks(self: JoinRanges, side: SideBlocks) -> Iterator[np.ndarray]:

@@ -73,7 +73,7 @@ def join_relations(
         sql = _membership(draw, left, right, _MEMBER[kind], features)
     else:
         sql = _text(kind, left, right, _condition(draw, left, right, features))
-    return _joined(left, right, kind, sql, features)
+    return _joined_relation(left, right, kind, sql, features)
 
 
 def join_by_range(
@@ -107,10 +107,10 @@ def join_by_range(
     if choose(draw, (False, False, False, True)):
         condition_ += f" AND {_equality(draw, left, right, features)}"
         features.add("range and key")
-    return _joined(left, right, kind, _text(kind, left, right, condition_), features)
+    return _joined_relation(left, right, kind, _text(kind, left, right, condition_), features)
 
 
-def _joined(
+def _joined_relation(
     left: SampledRelation, right: SampledRelation, kind: JoinSyntax, sql: str, features: set[str]
 ) -> SampledRelation:
     """Return a join with its text."""

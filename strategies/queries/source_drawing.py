@@ -5,14 +5,13 @@ grouped. Joins are by ranges, several at once, or chains of dimensions. LIMIT st
 filter, below aggregates and in the branches of UNION ALL. Tables that change are asked through a cache.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeAlias
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from strategies.choices import choose
+from strategies.queries.drawing import Body, Shape
 from strategies.queries.endings import ENDINGS, Ending, end_query
 from strategies.queries.joins import KINDS, RANGE_KINDS, JoinSyntax, join_by_range, join_relations
 from strategies.queries.queries import Query, TableSource
@@ -32,9 +31,6 @@ from strategies.queries.shapes import (
     with_window,
 )
 from strategies.queries.table_changes import table_changes
-
-Shape: TypeAlias = Callable[[DrawFn, Catalog], Query]
-Body: TypeAlias = Callable[[DrawFn, Catalog], SampledRelation]
 
 _TABLES_MAX = 4
 # Kinds of joins whose rows are not more than those of the left side, or seldom.
@@ -141,7 +137,7 @@ _BODIES: tuple[Body, ...] = (
 )  # fmt: skip
 
 
-def _sided(draw: DrawFn, catalog: Catalog) -> Query:
+def _with_sides(draw: DrawFn, catalog: Catalog) -> Query:
     """Draw a body with sides of any source, perhaps a step, and an ending; the plain ones more often."""
     body = choose(draw, _BODIES)(draw, catalog)
     step = choose(draw, (None, None, None, with_group_by, with_distinct, with_window, with_limit_of_keys))
@@ -195,6 +191,10 @@ def _all_rows(draw: DrawFn, catalog: Catalog) -> SampledRelation:
 
 
 SHAPES: tuple[Shape, ...] = (
-    _sided, _sided, _sided, _sided, _sided, _sided, _sided, _changing, _changing, _changing, _bare_limit,
+    *(_with_sides,) * 7,
+    _changing,
+    _changing,
+    _changing,
+    _bare_limit,
     _counted_limit,
-)  # fmt: skip
+)

@@ -57,11 +57,11 @@ def _change(
             blocks = (tuple(rows),) if rows else ()
         case ChangeKind.UPDATE:
             gone = (choose(draw, filled),)
-            blocks = (tuple(_updated(draw, table, column, row) for row in table.blocks[gone[0]]),)
+            blocks = (tuple(_updated_row(draw, table, column, row) for row in table.blocks[gone[0]]),)
     return TableChange(kind=kind, table=ordinal, gone=gone, blocks=blocks, in_place=in_place)
 
 
-def _updated(draw: DrawFn, table: Table, column: Column, row: Row) -> Row:
+def _updated_row(draw: DrawFn, table: Table, column: Column, row: Row) -> Row:
     """Return a row with another value in a column, or as it is."""
     if draw(st.booleans()):
         return row

@@ -12,7 +12,7 @@ from budget import examples
 from hypothesis import event, given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
-from query_outcomes import Outcome, file_options, outcome, techniques_of, unaccounted
+from query_outcomes import Outcome, file_options, outcome, techniques_of, unaccounted_scans
 from searches import find_seed
 
 from mutants.queries.source_queries import MUTANTS
@@ -79,10 +79,12 @@ def outcomes(spark: SparkSession) -> list[Outcome]:
 
 def check(outcomes: list[Outcome]) -> Counter[str]:
     """Check the answers and the accounts of queries, and count those in which a technique acted."""
-    assert [(each.query.sql, each.problem) for each in outcomes if each.problem is not None] == []
-    assert [line for each in outcomes for report in each.reports for line in unaccounted(report)] == []
-    assert not any(each.spark_alone for each in outcomes)
-    return Counter(technique for each in outcomes for technique in techniques_of(each))
+    assert [(result.query.sql, result.problem) for result in outcomes if result.problem is not None] == []
+    assert [
+        line for result in outcomes for report in result.reports for line in unaccounted_scans(report)
+    ] == []
+    assert not any(result.spark_alone for result in outcomes)
+    return Counter(technique for result in outcomes for technique in techniques_of(result))
 
 
 def test_a_sample_of_queries_over_sources_has_the_unpruned_answers(outcomes: list[Outcome]) -> None:
@@ -97,7 +99,7 @@ def test_all_committed_queries_over_sources_have_the_unpruned_answers(
     """QUERY-5, QUERY-6 of the committed set, where each technique acts often, and most answers have rows."""
     outcomes = [outcome(spark, query) for query in queries]
     acted = check(outcomes)
-    assert sum(each.has_rows for each in outcomes) >= COUNT / 2
+    assert sum(result.has_rows for result in outcomes) >= COUNT / 2
     assert {name: acted[name] for name, least in TECHNIQUES.items() if acted[name] < least} == {}
 
 
@@ -113,7 +115,7 @@ def test_a_query_over_any_source_always_has_the_unpruned_answer(
     for technique in techniques_of(result):
         event(f"{technique} acted")
     assert result.problem is None, f"{query.sql}\n{result.report}"
-    assert [line for report in result.reports for line in unaccounted(report)] == []
+    assert [line for report in result.reports for line in unaccounted_scans(report)] == []
 
 
 def test_the_committed_set_reaches_each_shape(queries: list[Query]) -> None:

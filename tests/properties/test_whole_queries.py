@@ -18,9 +18,9 @@ from query_outcomes import (
     file_options,
     outcome,
     techniques_of,
-    told,
-    unaccounted,
+    unaccounted_scans,
     weaker,
+    with_other_verdict,
 )
 from small_pages import small_pages
 
@@ -73,7 +73,7 @@ def test_a_pruned_query_always_has_the_unpruned_answer(
         if removal.rows_inside:
             event(f"{removal.technique} acted on pages")
     assert seen.problem is None, f"{query.sql}\n{seen.report}"
-    assert unaccounted(seen.report) == []
+    assert unaccounted_scans(seen.report) == []
 
 
 @examples(0.2)
@@ -90,7 +90,7 @@ def test_committed_queries_have_the_unpruned_answers(outcomes: list[Outcome]) ->
 
 def test_committed_queries_account_for_each_skipped_block(outcomes: list[Outcome]) -> None:
     """QUERY-2 of the committed set."""
-    assert [found for each in outcomes for found in unaccounted(each.report)] == []
+    assert [fault for result in outcomes for fault in unaccounted_scans(result.report)] == []
 
 
 def test_rows_are_held_in_committed_queries(spark: SparkSession, deep: bool) -> None:
@@ -116,7 +116,7 @@ def test_a_cache_reaches_the_committed_queries(spark: SparkSession) -> None:
 
 def test_techniques_reach_the_committed_queries(outcomes: list[Outcome]) -> None:
     """Without this, QUERY-1 could hold because nothing is ever pruned."""
-    acted = {technique for each in outcomes for technique in techniques_of(each)}
+    acted = {technique for result in outcomes for technique in techniques_of(result)}
     assert acted >= set(TECHNIQUES)
 
 
@@ -130,7 +130,7 @@ def test_verdicts_that_claim_too_much_are_found_out(
 ) -> None:
     """A mutant of QUERY-1: a pruner that is sure where it is not gives a wrong answer soon."""
     asked = [query for query in read_queries() if feature in query.features][:QUERIES_OF_A_MUTANT]
-    assert any(outcome(spark, query, told(one, other)).problem for query in asked)
+    assert any(outcome(spark, query, with_other_verdict(one, other)).problem for query in asked)
 
 
 def test_a_lost_file_is_found_out(spark: SparkSession) -> None:
@@ -147,8 +147,8 @@ def test_removals_that_do_not_add_up_are_found_out(outcomes: list[Outcome]) -> N
     report = next(each.report for each in outcomes if any(scan.removals for scan in each.report.scans))
     scan = next(scan for scan in report.scans if scan.removals)
     twice = replace(scan, removals=(*scan.removals, replace(scan.removals[0], blocks=1, files=0)))
-    assert unaccounted(Report(scans=(twice,)))
-    assert unaccounted(Report(scans=(replace(scan, removals=()),)))
+    assert unaccounted_scans(Report(scans=(twice,)))
+    assert unaccounted_scans(Report(scans=(replace(scan, removals=()),)))
 
 
 def _without_a_file(spark: SparkSession, query: Query) -> str | None:

@@ -238,8 +238,8 @@ def grid_polygons() -> list[list[tuple[float, float]]]:
     """Polygons of corners on a grid of quarters, whose sides are exact in doubles; some cross themselves."""
     draw = random.Random(20240229)
     sizes = [3, 3, 4, 4, 5, 6]
-    drawn = [[(draw.randrange(9) / 4, draw.randrange(9) / 4) for _ in range(size)] for size in sizes]
-    return [NOTCHED, [(0.0, 0.0), (0.0, 1.0), (0.0, 2.0)], [(0.5, 0.5)] * 3, *drawn]
+    others = [[(draw.randrange(9) / 4, draw.randrange(9) / 4) for _ in range(size)] for size in sizes]
+    return [NOTCHED, [(0.0, 0.0), (0.0, 1.0), (0.0, 2.0)], [(0.5, 0.5)] * 3, *others]
 
 
 # A region in the form of an L.

@@ -82,12 +82,12 @@ def ranged_tables(draw: st.DrawFn, types: tuple[Type, ...] = TYPES) -> RangedTab
     """
     type_ = draw(st.sampled_from(types))
     table = draw(tables([type_]))
-    known = to_metadata(table, draw(st.just(exact_facts(table)) | true_facts(table)))
+    metadata = to_metadata(table, draw(st.just(exact_facts(table)) | true_facts(table)))
     held = sorted({row[0] for row in table.rows if row[0] is not None})
     cuts = draw(st.lists(st.sampled_from(held), min_size=1, max_size=4, unique=True)) if held else []
     count = len(table.blocks)
     side = SideBlocks(
-        keys=bounds_of(known, table.columns[0]),
+        keys=bounds_of(metadata, table.columns[0]),
         keep=np.ones(count, bool),
         row_counts=np.array([len(block) for block in table.blocks], np.int64),
         byte_counts=np.ones(count, np.int64),

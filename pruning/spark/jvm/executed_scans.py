@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pruning.spark.jvm.gateway import Java, elements, simple_name
+from pruning.spark.jvm.gateway import Java, attribute_ids, elements, simple_name
 
 _SCANS = frozenset({"BatchScanExec", "FileSourceScanExec"})
 
@@ -36,7 +36,7 @@ def _scans(plan: Java) -> Iterator[ExecutedScan]:
     if kind in _SCANS:
         rows, files = _metric(plan, "numOutputRows"), _metric(plan, "numFiles")
         if rows or files:
-            yield ExecutedScan(frozenset(int(each.exprId().id()) for each in elements(plan.output())), rows)
+            yield ExecutedScan(frozenset(attribute_ids(plan.output())), rows)
     if kind == "AdaptiveSparkPlanExec":
         yield from _scans(plan.executedPlan())
     elif kind.endswith("QueryStageExec"):

@@ -296,5 +296,5 @@ def _ranks(values: pa.Array, lanes: pa.Array) -> np.ndarray:
 
 
 def _is_known(lanes: pa.Array) -> np.ndarray:
-    known: np.ndarray = lanes.is_valid().to_numpy(zero_copy_only=False)
-    return known
+    mask: np.ndarray = lanes.is_valid().to_numpy(zero_copy_only=False)
+    return mask

@@ -1,4 +1,4 @@
-"""Which joins are done by ranges: those that stay as they are say why, and what would change that."""
+"""Decisions about joins by ranges: those that stay as they are say why, and what would change that."""
 
 import os
 from types import SimpleNamespace

@@ -87,8 +87,8 @@ def test_a_condition_in_where_is_one_of_the_join(spark, no_cost):
 @pytest.mark.deep
 def test_a_table_is_joined_to_itself(spark, lake, no_cost):
     facts = spark.read.parquet(str(lake / "facts"))
-    one, two = facts.alias("one"), facts.select("k").where("v <> 1").alias("two")
-    joined_alike(one.join(two, one["k"] == two["k"], "left").select("one.text", "two.k"))
+    left, right = facts.alias("one"), facts.select("k").where("v <> 1").alias("two")
+    joined_alike(left.join(right, left["k"] == right["k"], "left").select("one.text", "two.k"))
 
 
 def test_columns_are_named_as_before(spark, lake):

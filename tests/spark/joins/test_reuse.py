@@ -1,4 +1,4 @@
-"""What was derived while a query is pruned is used again only in the same state."""
+"""Values that were derived while a query is pruned are used again only in the same state."""
 
 import numpy as np
 import pyarrow as pa

@@ -42,7 +42,7 @@ def serves_others(root: Plan, join: Join) -> bool:
     below: Plan = join
     for node in reversed(list(_ancestors(root, join))):
         if isinstance(node, Project):
-            names = set(_renamed(names, node.definitions))
+            names = set(_new_names(names, node.definitions))
         elif isinstance(node, Window):
             if names & node.partition_by:
                 return True
@@ -65,7 +65,7 @@ def _ancestors(root: Plan, node: Plan) -> Iterator[Plan]:
         paths += [(*path, below) for below in inputs(path[-1])]
 
 
-def _renamed(names: set[str], definitions: Mapping[str, Expression]) -> Iterator[str]:
+def _new_names(names: set[str], definitions: Mapping[str, Expression]) -> Iterator[str]:
     """Yield the names that a projection gives to some attributes."""
     for name in definitions:
         definition = definitions[name]
