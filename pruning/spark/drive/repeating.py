@@ -22,12 +22,15 @@ from pruning.expressions.plans import (
 from pruning.spark.drive.queries import Query
 from pruning.spark.jvm.datatypes import type_of_java
 from pruning.spark.jvm.gateway import Java, elements, simple_name, subtrees
+from pruning.spark.lake.parquet_leaves import is_parquet_leaf
 
 # Leaves whose rows the plan itself holds.
 _CONSTANT_LEAVES = frozenset({"LocalRelation", "OneRowRelation", "Range"})
 # Functions that do not depend on the order of their input; sums of floating-point numbers do.
 _ORDERLESS = frozenset({"Count", "Max", "Min", "BitAndAgg", "BitOrAgg", "BitXorAgg"})
 _ORDERLESS_OF_EXACT_NUMBERS = frozenset({"Sum", "Average"})
+# Nodes of Catalyst plans, analyzed or optimized, that are functions of the bags below them.
+_FUNCTIONS_OF_BAGS = frozenset({"Filter", "Join", "Project", "SubqueryAlias", "Union", "View"})
 
 
 def is_repeatable(query: Query, plan: Plan, *, fixed: Container[Plan] = ()) -> bool:
@@ -40,12 +43,34 @@ def is_repeatable(query: Query, plan: Plan, *, fixed: Container[Plan] = ()) -> b
 
     Claim     Two runs over the same files give equal bags of rows.
     Proof     By induction over the nodes: Parquet files do not change and their list is fixed; each node
-              that is admitted here is a function of the bags below it.
+              that is admitted here is a function of the bags below it. So are the subqueries in its
+              conditions, among them those by which Spark prunes partitions when a query runs.
     Unsound   for LIMIT, windows and functions such as `first` or `collect_list`, which depend on the order
               in which tasks end; for sums of floating-point numbers, whose last bits do: none is admitted.
     """
-    java = query.trees.javas[plan]
-    return bool(java.subqueriesAll().isEmpty()) and _is_repeatable(query, plan, fixed)
+    return _has_fixed_subqueries(query.trees.javas[plan]) and _is_repeatable(query, plan, fixed)
+
+
+def is_function_of_files(java: Java) -> bool:
+    """Tell whether a Catalyst plan only filters, projects, joins and unites Parquet files and constants.
+
+    It then gives the same bag of rows each time it is run; of other plans it is not known.
+    """
+    name, children = simple_name(java), list(elements(java.children()))
+    if not children:
+        return name in _CONSTANT_LEAVES or is_parquet_leaf(java)
+    return (
+        name in _FUNCTIONS_OF_BAGS
+        and bool(java.deterministic())
+        and _has_fixed_subqueries(java)
+        and all(map(is_function_of_files, children))
+    )
+
+
+def _has_fixed_subqueries(java: Java) -> bool:
+    """Tell whether all subqueries in a plan's expressions have the same results in each run."""
+    subqueries = java.subqueriesAll()
+    return bool(subqueries.isEmpty()) or all(map(is_function_of_files, elements(subqueries)))
 
 
 def has_repeatable_keys(query: Query, plan: Plan) -> bool:

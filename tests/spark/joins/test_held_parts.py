@@ -15,6 +15,7 @@ import pruning
 from pruning.spark.drive import pruning as driven
 from pruning.spark.drive.analyzed_plans import AnalyzedPlan
 from pruning.spark.drive.join import held_parts
+from pruning.spark.drive.repeating import is_function_of_files
 
 FILES, STEP = 20, 10
 IDS = [5, 103, 104, 77, 199]
@@ -186,6 +187,24 @@ def test_rows_that_are_read_again_lose_rows(spark, facts, csv, tmp_path, monkeyp
     assert [row.k for row in pruned.collect()] == [1]
 
 
+@pytest.mark.parametrize(
+    ("sql", "is_fixed"),
+    [
+        ("SELECT k + 1 AS k FROM held_facts f JOIN (VALUES (1), (2)) AS i (k) USING (k) WHERE v > 0", True),
+        ("SELECT k FROM held_facts WHERE k IN (SELECT v FROM held_facts)", True),
+        ("SELECT k FROM held_facts WHERE k IN (SELECT k FROM held_ids)", False),
+        ("SELECT k FROM held_facts UNION ALL SELECT k FROM held_ids", False),
+        ("SELECT k FROM held_facts WHERE rand() < 0.5", False),
+        ("SELECT k FROM held_facts LIMIT 3", False),
+        ("SELECT first(k) AS k FROM held_facts", False),
+    ],
+)
+def test_a_plan_of_files_alone_gives_the_same_rows_each_time(spark, facts, csv, sql, is_fixed) -> None:
+    """Of subqueries it holds likewise: one that reads a text file may have other rows."""
+    plan = spark.sql(sql)._jdf.queryExecution().analyzed()
+    assert is_function_of_files(plan) is is_fixed
+
+
 def test_names_stay_what_they_were(spark, facts, csv):
     query = facts.alias("f").join(csv.alias("i"), F.col("f.k") == F.col("i.k"))
     pruned = pruning.prune(query)
@@ -259,3 +278,23 @@ def test_a_side_whose_limit_is_overlooked_prunes_nothing(
 ) -> None:
     monkeypatch.setattr(held_parts, "limited_shares", lambda query, plan: {})
     assert facts_kept(spark, 3 * STEP) == FILES
+
+
+def test_a_side_whose_partitions_spark_prunes_is_run_first_and_not_held(spark, facts, tmp_path) -> None:
+    """Its rows are fixed, with the subquery by which Spark prunes it; whole, it may be too large to read."""
+    days = range(10)
+    for day in days:
+        folder = tmp_path / f"parts/day={day}"
+        folder.mkdir(parents=True)
+        pq.write_table(pa.table({"k": [day * FILES, day * FILES + 1]}), folder / "part.parquet")
+    pq.write_table(pa.table({"day": list(days), "name": [f"day {day}" for day in days]}), tmp_path / "days")
+    spark.read.parquet(str(tmp_path / "parts")).createOrReplaceTempView("held_parts")
+    spark.read.parquet(str(tmp_path / "days")).createOrReplaceTempView("held_days")
+    df = spark.sql(
+        "SELECT * FROM held_facts JOIN held_parts USING (k) JOIN held_days USING (day) WHERE name = 'day 3'"
+    )
+    assert "dynamicpruning" in df._jdf.queryExecution().optimizedPlan().toString()
+    report = pruned_alike(df)
+    (kept,) = (scan.files_kept for scan in report.scans if scan.files_total == FILES)
+    assert kept == 1
+    assert [job.purpose for job in report.jobs if job.purpose.startswith("rows of")] == []

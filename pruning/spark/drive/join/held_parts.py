@@ -21,7 +21,7 @@ from pruning.spark.drive.limits import limited_shares
 from pruning.spark.drive.materials import Rows, run_plan, with_limit
 from pruning.spark.drive.pushdown import with_safe_pushdown
 from pruning.spark.drive.queries import Query, complete_scan_sets
-from pruning.spark.drive.repeating import is_repeatable
+from pruning.spark.drive.repeating import is_function_of_files, is_repeatable
 from pruning.spark.drive.report import Job
 from pruning.spark.jvm.gateway import Java, attribute_ids, elements, first_line, jvm, simple_name
 from pruning.spark.jvm.local_rows import local_relation
@@ -176,6 +176,8 @@ def _side_of_build(analyzed: AnalyzedPlan, query: Query, site: JoinSite) -> _Par
     """Return the smallest side of a join in the analyzed plan that gives all attributes of a build side.
 
     Where the optimizer has reordered joins, it may read more tables than the build side: then there is none.
+    There is none either where the side itself gives the same rows each time, and only what is above it does
+    not: to hold its rows changes nothing.
     """
     build = query.trees.javas[site.build]
     ids = frozenset(attribute_ids(build.output()))
@@ -183,7 +185,7 @@ def _side_of_build(analyzed: AnalyzedPlan, query: Query, site: JoinSite) -> _Par
     # Sides inside other sides come later.
     if not ids or not sides or not _may_run(sides[-1]):
         return None
-    if sides[-1].collectLeaves().length() > build.collectLeaves().length():
+    if sides[-1].collectLeaves().length() > build.collectLeaves().length() or is_function_of_files(sides[-1]):
         return None
     file_count = sum(scan.file_count for scan in query.live_scans(site.build) if scan is not None)
     return _Part(sides[-1], "one side of a join", file_count)
