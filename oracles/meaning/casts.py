@@ -80,8 +80,13 @@ def _from_float(value: float, target: Type, mode: Mode) -> Value | None:
         # ANSI.
         if not math.isfinite(value):
             return None
-        digits = round_text(value, lambda digits, scale: at_scale(digits, scale, target.scale))
-        return fit_decimal(digits, target.scale, target, mode)
+        # All that does not fit has one result, so that the texts of releases of Java need not agree on it.
+        beyond = 10**target.precision
+
+        def to_target(digits: int, scale: int) -> int:
+            return max(-beyond, min(at_scale(digits, scale, target.scale), beyond))
+
+        return fit_decimal(round_text(value, to_target), target.scale, target, mode)
     if target.integral:
         return _truncate(value, target, mode)
     raise NoSecondOpinion(f"no second opinion on a cast from a float to {target}")

@@ -370,3 +370,8 @@ def test_the_text_of_a_double_has_no_second_opinion_where_releases_of_java_diffe
     """Java 17 writes the first as 2.46961152095944704E17, with all digits of the whole number."""
     with pytest.raises(NoSecondOpinion, match="releases of Java differ"):
         cast(value, DOUBLE, decimal(38, 0), Mode.LEGACY, zone="UTC")
+
+
+@pytest.mark.parametrize("value", [2.469611520959447e17, -(2.0**60), 3.4028234663852886e38])
+def test_what_no_text_of_a_double_fits_is_null_in_all_releases_of_java(value: float) -> None:
+    assert cast(value, DOUBLE, decimal(9, 2), Mode.TRY, zone="UTC") is None
