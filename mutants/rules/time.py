@@ -10,7 +10,7 @@ from pruning.rules.analysis import ranges
 from pruning.rules.analysis.environment import Environment
 from pruning.rules.analysis.evaluation import Analysis, Rule
 from pruning.rules.analysis.ranges import Range
-from pruning.rules.families import date_fields, time_fields, time_functions
+from pruning.rules.families import date_fields, months, time_fields, time_functions
 from pruning.rules.program.functions import Apply
 from pruning.rules.sets.outcomes import ValueSet
 from pruning.rules.time.steps import Action, Step
@@ -73,9 +73,28 @@ def _minutes_for_months(node: Expression, values: ValueSet) -> tuple[Expression,
     return date_fields.format_preimage(minutes, values)
 
 
-def _never_null(analysis: Analysis, node: Expression, environment: Environment) -> Range:
-    """A field of a date that is never NULL."""
-    return ranges.not_null(analysis.build, time_fields.field_range(analysis, node, environment))
+def _not_null(range_: Callable[..., Range]) -> Callable[..., Range]:
+    """A function of dates or times that is never NULL."""
+
+    def mutant(analysis: Analysis, node: Expression, environment: Environment) -> Range:
+        return ranges.not_null(analysis.build, range_(analysis, node, environment))
+
+    return mutant
+
+
+def _months_without_slack(analysis: Analysis, node: Expression, environment: Environment) -> Range:
+    """Months between the bounds in a calendar of months of 31 days, as if every month had as many."""
+    assert isinstance(node, Call)
+    build = analysis.build
+    end, start = (analysis.range(moment, environment) for moment in node.operands[:2])
+    (first, last), (least, greatest) = (
+        months._even_days(build, moment, node.zone) for moment in (start, end)
+    )
+    return replace(
+        months.months_range(analysis, node, environment),
+        lower=months._months(build, build.subtract(least, last), 0),
+        upper=months._months(build, build.subtract(greatest, first), 0),
+    )
 
 
 def _backward(node: Expression, values: ValueSet) -> tuple[Expression, ValueSet] | None:
@@ -148,6 +167,18 @@ MUTANTS: Mapping[str, RuleMutant] = {
         "time",
         "timestampdiff",
     ),
+    "months_between falls": RuleMutant(
+        Function.MONTHS_BETWEEN, Rule(range=_swap_bounds(months.months_range)), "time", "months_between"
+    ),
+    "months_between never NULL": RuleMutant(
+        Function.MONTHS_BETWEEN,
+        Rule(range=_not_null(months.months_range)),
+        "time",
+        "months_between IS NULL",
+    ),
+    "months_between as if it never decreased": RuleMutant(
+        Function.MONTHS_BETWEEN, Rule(range=_months_without_slack), "time", "months_between from a literal"
+    ),
     **{
         f"{function.value} falls": RuleMutant(
             function, Rule(range=_swap_bounds(time_functions.time_range)), "time", function.value
@@ -175,7 +206,10 @@ MUTANTS: Mapping[str, RuleMutant] = {
     },
     **{
         f"{function.value} never NULL": RuleMutant(
-            function, replace(time_fields.FIELD, range=_never_null), "fields", f"{function.value} IS NULL"
+            function,
+            replace(time_fields.FIELD, range=_not_null(time_fields.field_range)),
+            "fields",
+            f"{function.value} IS NULL",
         )
         for function in _CLOCKS
     },

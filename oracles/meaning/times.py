@@ -6,6 +6,7 @@ Leaves   years outside 1 to 9999, except where no calendar is needed; letters of
 """
 
 import datetime
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 
@@ -30,6 +31,7 @@ _CLOCK_UNITS = {
     "MINUTE": 60 * 1_000_000, "HOUR": 3_600 * 1_000_000, "DAY": 86_400_000_000, "DD": 86_400_000_000,
 }  # fmt: skip
 _WHOLE_UNITS = {**_WITHOUT_ZONE, **_CLOCK_UNITS, "WEEK": 7 * US_PER_DAY}
+_SECONDS_PER_DAY = 86_400
 _MONTHS_OF_UNIT = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 _FIELDS: Mapping[Function, Callable[[datetime.date], int]] = {
     Function.YEAR: lambda day: day.year,
@@ -84,6 +86,9 @@ def time_call(
     if function is Function.TIMESTAMPDIFF:
         clocks = (clock_of(local_of(int(operand), zone)) for operand in operands[1:])
         return _whole_units(_text(operands[0]), *clocks)
+    if function is Function.MONTHS_BETWEEN:
+        end, start, rounds = operands
+        return _months_between(int(end), int(start), rounds=bool(rounds), zone=zone)
     return _OTHERS[function](*operands)
 
 
@@ -133,6 +138,23 @@ def _whole_months(start: datetime.datetime, end: datetime.datetime) -> int:
     if months > 0 and day.day < start.day:
         return months - 1
     return months + 1 if months < 0 and day.day > start.day else months
+
+
+def _months_between(end: int, start: int, *, rounds: bool, zone: str) -> float:
+    """Return the months between two instants; days and seconds are parts of 31 days, or do not count."""
+    (last, last_seconds), (first, first_seconds) = (_day_and_seconds(at, zone) for at in (end, start))
+    months = float((last.year - first.year) * 12 + last.month - first.month)
+    if last.day == first.day or (last == _last_day(last) and first == _last_day(first)):
+        return months
+    seconds = (last.day - first.day) * _SECONDS_PER_DAY + last_seconds - first_seconds
+    exact = months + seconds / (31.0 * _SECONDS_PER_DAY)
+    return math.floor(exact * 1e8 + 0.5) / 1e8 if rounds else exact
+
+
+def _day_and_seconds(at: int, zone: str) -> tuple[datetime.date, int]:
+    """Return the local date of an instant, and the whole seconds since that date's first instant."""
+    days = local_of(at, zone) // US_PER_DAY
+    return day_of(days), (at - midnight_of(days, zone)) // 1_000_000
 
 
 def _quotient(number: int, unit: int) -> int:

@@ -44,6 +44,7 @@ TIME_FUNCTIONS = frozenset(
         Function.DATE_FORMAT,
         Function.PLUS_INTERVAL,
         Function.TIMESTAMPDIFF,
+        Function.MONTHS_BETWEEN,
         Function.FROM_UTC,
         Function.TO_UTC,
     }

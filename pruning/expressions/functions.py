@@ -33,7 +33,9 @@ class Function(enum.Enum):
     PLUS_INTERVAL takes a timestamp or a timestamp_ntz, and `Literal` numbers of months (int), days (int) and
     microseconds (bigint), which are added in this order; months and days are added to the local time.
     TIMESTAMPDIFF takes a `Literal` unit, a start and an end, and counts whole units of local time (bigint),
-    rounded toward zero. FROM_UTC and TO_UTC take a timestamp and a `Literal` zone, by its name in Java.
+    rounded toward zero. MONTHS_BETWEEN takes an end, a start and a `Literal` boolean, and counts months with
+    fractions of 31 days (double), rounded to 8 digits if the boolean is TRUE. FROM_UTC and TO_UTC take a
+    timestamp and a `Literal` zone, by its name in Java.
     """
 
     NEGATE = "negative"
@@ -94,5 +96,6 @@ class Function(enum.Enum):
     DATE_FORMAT = "date_format"
     PLUS_INTERVAL = "plus_interval"
     TIMESTAMPDIFF = "timestampdiff"
+    MONTHS_BETWEEN = "months_between"
     FROM_UTC = "from_utc_timestamp"
     TO_UTC = "to_utc_timestamp"

@@ -61,6 +61,8 @@ AXIOMS: Mapping[str, str] = {
     "and never decrease",
     "CYCLE": "a field of a date or a time increases within its cycle",
     "NEXT": "no number whose field is wanted lies between one and the next such",
+    "MONTHS": "months_between is whole months, or adds the days between local dates and what has passed of "
+    "them, less than 60 hours each, as parts of 31 days",
     "ZONE": "an instant and its local time differ by at most 18 hours",
 }
 
@@ -120,6 +122,8 @@ def _of_numbers(theory: Theory) -> Iterator[str]:
         yield "QUOTIENT"
     if operations & {products.ratio, products.rest}:
         yield from ("KEPT", "SMALLEST")
+    if theory.rounding.keeps_integers:
+        yield "KEPT"
     functions = set(theory.functions.points)
     if functions:
         yield "MONOTONE"
@@ -166,6 +170,8 @@ def _of_nodes(expression: Expression) -> Iterator[str]:
             yield "SETS"
         if isinstance(node, Call) and node.function in _STARTS:
             yield "START"
+        if isinstance(node, Call) and node.function is Function.MONTHS_BETWEEN:
+            yield "MONTHS"
         if isinstance(node, Cast) and not node.zone and _crosses_zones(node):
             yield "ZONE"
 

@@ -27,6 +27,7 @@ _FAMILIES_OF_RULES: Mapping[RuleKey, str] = {
 _FAMILIES = {
     "casts": "cast",
     "evaluation": "leaves",
+    "months": "time",
     "text_functions": "text",
     "time_fields": "fields",
     "time_functions": "time",

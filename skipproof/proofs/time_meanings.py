@@ -16,6 +16,7 @@ from pruning.expressions.types import BYTES, TIMESTAMP, TIMESTAMP_NTZ, Kind, Typ
 from pruning.rules.interpreters.solver.steps import step_of
 from pruning.rules.interpreters.solver.theory import Theory
 from pruning.rules.sets.primitives import MICROS_PER_DAY
+from pruning.rules.time import calendar
 from pruning.rules.time.calendar import MONTHS_OF_UNIT
 from pruning.rules.time.cycles import CYCLES
 from pruning.rules.time.steps import Action, Envelope, Step
@@ -202,6 +203,45 @@ def _whole_units(theory: Theory, context: Meaning, node: Call) -> SymbolicValue:
     return _result(context, both, z3.If(whole >= 0, whole / size, -((-whole) / size)), node.type)
 
 
+def _months_between(theory: Theory, context: Meaning, node: Call) -> SymbolicValue:
+    """MONTHS: the months between two dates, and days with what has passed of them: less than 60 hours.
+
+    A number of a day is 31 times its month and its day. The last day of a month is at least the 28th.
+    """
+    theory.rounding.keeps_integers = True
+    end, start = (context.of(moment) for moment in node.operands[:2])
+    (last_month, last_day), (first_month, first_day) = (
+        _month_and_day(theory, context, moment, node.zone) for moment in node.operands[:2]
+    )
+    passed, value = z3.Real(context.fresh("passed")), z3.Real(context.fresh("months"))
+    months, days = last_month - first_month, last_day - first_day
+    are_last = z3.And(z3.Bool(context.fresh("both are last")), last_day >= 28, first_day >= 28)
+    error = 31 * (value - months) - days - passed
+    rest = z3.And(error < 0.0001, error > -0.0001)
+    context.assumptions += [
+        passed < 2.5,
+        passed > -2.5,
+        z3.If(z3.Or(days == 0, are_last), value == months, rest),
+    ]
+    sign, rounded = context.ideals.rounded(value)
+    raises, null = z3.Or(start.raises, end.raises), z3.Or(start.null, end.null)
+    return replace(start, raises=raises, null=null, value=rounded, sign=sign)
+
+
+def _month_and_day(theory: Theory, context: Meaning, moment: Expression, name: str) -> tuple[Any, Any]:
+    """The month and the day of the month of an instant's local date."""
+    literal = _number_or_text(moment)
+    if literal is None:
+        number = _step(
+            theory, Action.EVEN_DAY, _local(theory, context.of(moment).value, name) / MICROS_PER_DAY
+        )
+    else:
+        number = int(calendar.even_day_of(_local_literal(literal, name) // MICROS_PER_DAY))
+    month, day = z3.Int(context.fresh("month")), z3.Int(context.fresh("day"))
+    context.assumptions += [number == 31 * month + day, day >= 1, day <= 31]
+    return month, day
+
+
 def _local_literal(instant: int, name: str) -> int:
     zone_of_name = zone(name)
     assert zone_of_name is not None
@@ -264,6 +304,7 @@ _CALLS: Mapping[Function, Callable[..., SymbolicValue]] = {
     Function.UNIX_TIMESTAMP: _seconds,
     Function.PLUS_INTERVAL: _plus_interval,
     Function.TIMESTAMPDIFF: _whole_units,
+    Function.MONTHS_BETWEEN: _months_between,
     Function.FROM_UTC: _through_utc(Action.LOCAL),
     Function.TO_UTC: _through_utc(Action.INSTANT),
     **dict.fromkeys(CYCLES, _field_of),

@@ -111,6 +111,7 @@ MEMBERS: Mapping[str, Mapping[str, Enum]] = {
         "DATE_FORMAT": Function.DATE_FORMAT,
         "PLUS_INTERVAL": Function.PLUS_INTERVAL,
         "TIMESTAMPDIFF": Function.TIMESTAMPDIFF,
+        "MONTHS_BETWEEN": Function.MONTHS_BETWEEN,
         "FROM_UTC": Function.FROM_UTC,
         "TO_UTC": Function.TO_UTC,
     },

@@ -36,7 +36,8 @@ _FIELDS_OF_TIME = (
 )  # fmt: skip
 _DATE_ARITHMETIC = (
     Function.DATE_ADD, Function.DATE_SUB, Function.ADD_MONTHS, Function.DATEDIFF, Function.UNIX_TIMESTAMP,
-    Function.PLUS_INTERVAL, Function.TIMESTAMPDIFF, Function.FROM_UTC, Function.TO_UTC,
+    Function.PLUS_INTERVAL, Function.TIMESTAMPDIFF, Function.MONTHS_BETWEEN, Function.FROM_UTC,
+    Function.TO_UTC,
 )  # fmt: skip
 _RULES: dict[type, str] = {
     trees.Compare: "comparison",

@@ -17,7 +17,19 @@ from pruning.expressions.trees import (
     Literal,
     Mode,
 )
-from pruning.expressions.types import DATE, INTEGER, LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ, Kind, Type, Value
+from pruning.expressions.types import (
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    Kind,
+    Type,
+    Value,
+)
 from strategies.base.zones import UNITS, US_PER_DAY, clock, instant, microseconds, start_of
 from strategies.choices import choose
 from strategies.predicates.sources import Source, cell, comparison, drawn_column
@@ -164,12 +176,17 @@ def interval_arithmetic(draw: DrawFn, source: Source) -> Expression:
 
 
 def _whole_units(draw: DrawFn, source: Source, column: Column, at: int) -> Expression:
-    """Draw `timestampdiff` between a column and a time near a row's, or another column."""
+    """Draw `timestampdiff` or `months_between` of a column and a time near a row's, or another column."""
     unit, size = choose(draw, tuple(_WHOLE_UNITS.items()))
+    fractions = unit == "MONTH" and draw(st.booleans())
     near = Literal(at + choose(draw, (0, 1, -3)) * size + choose(draw, (0, 1, -1, US_PER_HOUR)), TIMESTAMP)
     others: list[Expression] = [near, near, *source.of_kind(Kind.TIMESTAMP)]
     other = choose(draw, others)
     sides = draw(st.permutations((column, other)))
+    if fractions:
+        rounds = Literal(choose(draw, (True, False)), BOOLEAN)
+        call = Call(Function.MONTHS_BETWEEN, (*sides, rounds), DOUBLE, zone=source.zone)
+        return comparison(draw, call, DOUBLE, [0.0, choose(draw, (1.0, -1.0, 3.0, -2.96774194, 1.0 / 31))])
     call = Call(Function.TIMESTAMPDIFF, (Literal(unit.encode(), STRING), *sides), LONG, zone=source.zone)
     return comparison(draw, call, LONG, [0, choose(draw, (1, -1, 3))])
 

@@ -174,6 +174,9 @@ TIMES: list[Expression] = [
     less(Call(Function.UNIX_TIMESTAMP, (AT,), types.LONG), BIG),
     *(less(plus(moment, months=1, days=-2, micros=3_500_000), moment) for moment in (AT, LOCAL)),
     less(call_in_zone(Function.TIMESTAMPDIFF, text(b"MONTH"), AT, NOON, type_=types.LONG), BIG),
+    less(
+        call_in_zone(Function.MONTHS_BETWEEN, AT, NOON, Literal(False, types.BOOLEAN), type_=types.DOUBLE), D
+    ),
     *(
         less(Call(function, (AT, text(b"Asia/Tokyo")), types.TIMESTAMP), AT)
         for function in (Function.FROM_UTC, Function.TO_UTC)

@@ -26,7 +26,7 @@ from pruning.expressions.trees import (
     Quantified,
     Quantifier,
 )
-from pruning.expressions.types import DATE, INTEGER, LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ
+from pruning.expressions.types import BOOLEAN, DATE, DOUBLE, INTEGER, LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ
 from strategies.base.zones import US_PER_DAY, ZONES, changes
 
 T, D, N, S = Column("t", TIMESTAMP), Column("d", DATE), Column("n", TIMESTAMP_NTZ), Column("s", STRING)
@@ -93,6 +93,12 @@ def test_functions_of_instants_agree_with_spark(spark: SparkSession, zone: str) 
         Call(Function.TIMESTAMPDIFF, (text(unit), *sides), LONG, zone=zone)
         for unit in WHOLE_UNITS
         for sides in ((T, moment_of_summer), (moment_of_summer, T))
+    ]
+    asked += [
+        Call(Function.MONTHS_BETWEEN, (*sides, Literal(rounds, BOOLEAN)), DOUBLE, zone=zone)
+        for at in (moment_of_summer, Literal(moment(2024, 2, 29, 4, 59, 59), TIMESTAMP))
+        for sides in ((T, at), (at, T))
+        for rounds in (True, False)
     ]
     asked += [Call(f, (T, text(zone)), TIMESTAMP) for f in (Function.FROM_UTC, Function.TO_UTC)]
     patterns = ("yyyy-MM-dd HH:mm:ss.SSSSSS", "dd/MM/yyyy", "yyyy-MM", "HH'h'mm", "SSS")

@@ -58,6 +58,7 @@ ASSUMING: Mapping[str, tuple[str, str]] = {
     "ZONES": ("time", "an instant's date"),
     "CYCLE": ("fields", "quarter of two"),
     "NEXT": ("fields", "month among values"),
+    "MONTHS": ("time", "months_between"),
     "ZONE": ("cast", "date to timestamp, ANSI"),
 }
 

@@ -67,3 +67,9 @@ def test_rounding_keeps_floats_and_none_lies_below_the_smallest(value: float) ->
     assert value == 0 or abs(value) >= 2.0**-1074
     assert narrow == 0 or abs(narrow) >= 2.0**-149
     assert math.nextafter(0.0, 1.0) == 2.0**-1074
+
+
+@given(st.integers(-(2**53), 2**53))
+def test_doubles_hold_integers_of_53_bits(number: int) -> None:
+    """KEPT, of integers."""
+    assert int(float(number)) == number

@@ -104,6 +104,7 @@ def some_steps(name: str) -> list[tuple[Step, Type, Type]]:
         (Step(Action.MONTHS_LATER, 7, zone=name), TIMESTAMP, TIMESTAMP),
         (Step(Action.QUOTIENT, HOUR), TIMESTAMP_NTZ, LONG),
         (Step(Action.MONTHS_SINCE, 2_591_999_999_999), TIMESTAMP_NTZ, LONG),
+        (Step(Action.EVEN_DAY), DATE, LONG),
         (Step(Action.TIMES, 1_000_000), LONG, TIMESTAMP),
         (Step(Action.YEAR), DATE, INTEGER),
         (Step(Action.TEXT, unit="yyyy-MM-dd"), TIMESTAMP_NTZ, STRING),

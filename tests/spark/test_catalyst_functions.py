@@ -132,6 +132,8 @@ TIMES = {
     "timestampdiff(DAY, at, TIMESTAMP'2024-03-01 05:00:00Z') = 3":
         "(timestampdiff(DAY, `at`, TIMESTAMP_LTZ'2024-03-01 05:00:00.000000Z') = 3L)",
     "datediff(MONTH, at, day) = 3": "(timestampdiff(MONTH, `at`, CAST(`day` AS timestamp)) = 3L)",
+    "months_between(at, day) = 3":
+        "(months_between(`at`, CAST(`day` AS timestamp), true) = CAST('3.0' AS double))",
     "from_utc_timestamp(at, 'Asia/Tokyo') = at": "(from_utc_timestamp(`at`, 'Asia/Tokyo') = `at`)",
     "to_utc_timestamp(at, 'PST') = at": "(to_utc_timestamp(`at`, 'America/Los_Angeles') = `at`)",
     "from_unixtime(i) > '1969-12-31 19'":
@@ -177,7 +179,7 @@ UNKNOWN = {
     "day + make_interval(0, 0, 0, 0, 1) > day": {"day"},
     "unix_timestamp(s, 'yyyy') = 3": {"s"},
     "unix_timestamp(local) = 3": {"local"},
-    "months_between(at, day) = 3": {"at", "day"},
+    "months_between(at, day, i = 3) = 3": {"at", "day", "i"},
     "from_utc_timestamp(at, s) = at": {"at", "s"},
     "replace(s, u, 'b') = 'b'": {"s", "u"},
     "translate(s, 'a', 'b') = 'b'": {"s"},

@@ -17,6 +17,7 @@ from pruning.rules.families import (
     extremes,
     leaves,
     magnitude,
+    months,
     order,
     patterns,
     rounding,
@@ -102,6 +103,7 @@ RULES: Mapping[RuleKey, Rule] = {
     Function.DATE_FORMAT: date_fields.DATE_FORMAT,
     Function.PLUS_INTERVAL: time_functions.TIME,
     Function.TIMESTAMPDIFF: time_functions.TIMESTAMPDIFF,
+    Function.MONTHS_BETWEEN: months.MONTHS_BETWEEN,
     Function.FROM_UTC: time_functions.TIME,
     Function.TO_UTC: time_functions.TIME,
 }

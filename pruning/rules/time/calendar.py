@@ -16,6 +16,7 @@ _DAYS_OF_100_YEARS = 36_524
 _DAYS_OF_4_YEARS = 1_461
 _DAY_MICROS = 86_400_000_000
 _PACKED_MONTH = 32
+EVEN_MONTH = 31  # the days of the longest month
 _THURSDAY = 3
 _MONDAY_OF_WEEK_0 = -3  # 1969-12-29
 _SURELY_WEEK_1 = 3  # January 4 is in the first week of its year, whatever day it is
@@ -133,10 +134,15 @@ def months_between(start: int, end: Whole) -> Whole:
     return toward_zero(_pack(day) - _pack(first_day), _PACKED_MONTH)
 
 
-def _pack(days: Whole) -> Whole:
+def even_day_of(days: Whole) -> Whole:
+    """Return the number of a day in a calendar in which every month has 31 days."""
+    return _pack(days, EVEN_MONTH)
+
+
+def _pack(days: Whole, month_size: int = _PACKED_MONTH) -> Whole:
     """Return a day as one number, which is ordered like the month and the day of the month."""
     month, day = _year_and_month(days)
-    return month * _PACKED_MONTH + day
+    return month * month_size + day
 
 
 def last_day(days: Whole) -> Whole:

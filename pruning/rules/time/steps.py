@@ -44,6 +44,7 @@ class Action(enum.Enum):
     MONTHS_LATER = "the instant `number` months of local time later, at its own offset if it can be"
     QUOTIENT = "how many times `number`, rounded toward zero"
     MONTHS_SINCE = "how many whole months since the local time `number`"
+    EVEN_DAY = "the number of a day if every month had 31 days"
     TIMES = "`number` times it"
     YEAR = "the year of a day"
     TEXT = "a local time in the words of a pattern"
@@ -214,6 +215,7 @@ _VALUES: Mapping[Action, Callable[[Step, int, Envelope], Value | None]] = {
     Action.MONTHS_LATER: _later,
     Action.QUOTIENT: lambda step, number, _: int(calendar.toward_zero(number, step.number)),
     Action.MONTHS_SINCE: lambda step, number, _: int(calendar.months_between(step.number, number)),
+    Action.EVEN_DAY: lambda _step, number, _: int(calendar.even_day_of(number)),
     Action.TIMES: lambda step, number, _: number * step.number,
     Action.YEAR: lambda _step, number, _: int(calendar.year_of(number)),
     Action.TEXT: lambda step, number, _: date_text.text(step.unit, number),

@@ -209,6 +209,15 @@ def _timestampdiff(node: Node, operands: Operands, scope: Scope) -> Expression |
     return Call(Function.TIMESTAMPDIFF, (name, *operands), types.LONG, zone=zone) if zone else None
 
 
+def _months_between(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    """Convert `months_between` of two instants, if it is a constant that says whether it rounds."""
+    *moments, rounds = operands
+    zone, is_constant = scope.zone(node), isinstance(rounds, Literal) and rounds.value is not None
+    if not zone or not is_constant or set(_operand_types(tuple(moments))) != {types.TIMESTAMP}:
+        return None
+    return Call(Function.MONTHS_BETWEEN, operands, types.DOUBLE, zone=zone)
+
+
 def _through_utc(function: Function) -> Converter:
     """Return the converter of a function that moves a time to or from a constant zone."""
 
@@ -302,6 +311,7 @@ TIMES: Mapping[str, Converter] = {
     "TimestampAddYMInterval": _plus_months,
     "TimestampAdd": _timestampadd,
     "TimestampDiff": _timestampdiff,
+    "MonthsBetween": _months_between,
     "FromUTCTimestamp": _through_utc(Function.FROM_UTC),
     "ToUTCTimestamp": _through_utc(Function.TO_UTC),
     "SecondsToTimestamp": _moment_of_seconds,

@@ -13,7 +13,7 @@ from pruning.expressions.trees import (
     IsNull,
     Literal,
 )
-from pruning.expressions.types import DATE, INTEGER, LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ
+from pruning.expressions.types import BOOLEAN, DATE, DOUBLE, INTEGER, LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ
 from pruning.rules.time.cycles import CYCLES
 
 ZONE = "America/St_Johns"
@@ -47,6 +47,10 @@ def _plus(operand: Column, months: int = 0, days: int = 0, micros: int = 0) -> C
 
 def _between(unit: str, start: Expression, end: Expression) -> Call:
     return Call(Function.TIMESTAMPDIFF, (Literal(unit.encode(), STRING), start, end), LONG, zone=ZONE)
+
+
+def _months(end: Expression, start: Expression) -> Call:
+    return Call(Function.MONTHS_BETWEEN, (end, start, Literal(True, BOOLEAN)), DOUBLE, zone=ZONE)
 
 
 def _through_utc(function: Function, operand: Expression) -> Call:
@@ -99,6 +103,9 @@ _TIMES: dict[str, Expression] = {
     "timestampdiff": _compare(Comparison.LESS, Literal(3, LONG), _between("DAY", T, U)),
     "timestampdiff =": _compare(Comparison.EQUAL, Literal(-3, LONG), _between("HOUR", _NOON, T)),
     "timestampdiff of months =": _compare(Comparison.EQUAL, Literal(3, LONG), _between("MONTH", _NOON, T)),
+    "months_between": _compare(Comparison.LESS, Literal(3.0, DOUBLE), _months(T, U)),
+    "months_between from a literal": _compare(Comparison.AT_MOST, _months(T, _NOON), Literal(3.0, DOUBLE)),
+    "months_between IS NULL": IsNull(_months(_NOON, T)),
     "from_utc_timestamp": _compare(Comparison.LESS, _through_utc(Function.FROM_UTC, T), U),
     "to_utc_timestamp": _compare(Comparison.LESS, _through_utc(Function.TO_UTC, T), U),
     "seconds' instant": _compare(Comparison.LESS, Cast(K, TIMESTAMP), T),

@@ -207,6 +207,7 @@ _LANES: Mapping[Action, Callable[[Step, np.ndarray, Envelope], np.ndarray]] = {
     Action.LOCAL_MONTHS: lambda step, numbers, bend: steps.LOCAL_MONTHS[bend](numbers, step.number),
     Action.QUOTIENT: lambda step, numbers, _: calendar.toward_zero(numbers, step.number),
     Action.MONTHS_SINCE: lambda step, numbers, _: calendar.months_between(step.number, numbers),
+    Action.EVEN_DAY: lambda _step, numbers, _: calendar.even_day_of(numbers),
     Action.TIMES: lambda step, numbers, _: numbers * step.number,
     Action.YEAR: lambda _step, numbers, _: calendar.year_of(numbers),
     Action.FIELD: lambda step, numbers, _: CYCLES[step.field].field(numbers),

@@ -48,11 +48,16 @@ class Ordering:
 
 @dataclass(slots=True)
 class Rounding:
-    """Rounding of exact sums to floats: any monotone function, which may reach the infinities."""
+    """Rounding of exact sums to floats: any monotone function, which may reach the infinities.
+
+    Attributes:
+        keeps_integers: Whether proofs use that doubles hold integers; only where all floats are doubles.
+    """
 
     sign: Term = field(default_factory=lambda: z3.Function("rounded sign", z3.RealSort(), z3.IntSort()))
     value: Term = field(default_factory=lambda: z3.Function("rounded", z3.RealSort(), z3.RealSort()))
     arguments: list[Term] = field(default_factory=list)
+    keeps_integers: bool = False
 
     def of(self, exact: Term) -> Number:
         """Return the rounded value of a finite exact one."""
@@ -73,7 +78,17 @@ class Rounding:
         zeros = [
             z3.Implies(exact == 0, z3.And(number.sign == 0, number.value == 0)) for exact, number in rounded
         ]
-        return monotone + signs + zeros
+        return monotone + signs + zeros + (self._integers_kept() if self.keeps_integers else [])
+
+    def _integers_kept(self) -> list[Term]:
+        """Return KEPT: rounding to a double keeps integers of up to 53 bits."""
+        return [
+            z3.Implies(
+                z3.And(z3.IsInt(exact), exact >= -(2**53), exact <= 2**53),
+                z3.And(self.sign(exact) == 0, self.value(exact) == exact),
+            )
+            for exact in self.arguments
+        ]
 
 
 @dataclass(slots=True)
