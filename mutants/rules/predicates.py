@@ -195,6 +195,47 @@ def _item_is_not_null(analysis: Analysis, node: Any, environment: Environment) -
     )
 
 
+def _map_value_is_not_null(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """Takes each map to have the key."""
+    return replace(
+        conditions.map_value_range(analysis, node, environment),
+        may_null=analysis.range(node.operands[0], environment).may_null,
+    )
+
+
+def _value_of_any_key(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """The range of the values as a condition on one key narrowed it."""
+    values = analysis.range(node.operands[0], environment)
+    return replace(values, may_null=analysis.build.flag(True))
+
+
+def _narrow_all_values(
+    analysis: Analysis, node: Any, environment: Environment, narrowed: Range
+) -> Environment:
+    """Takes a condition on the value of one key to hold for all keys."""
+    return analysis.constrain(node.operands[0], environment, narrowed)
+
+
+def _strictly_inside(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """Takes a key that equals a bound of the keys to be missing."""
+    build, (_, keys, sought) = analysis.build, node.operands
+    held, key = analysis.range(keys, environment), analysis.range(sought, environment)
+    value = conditions.map_value_range(analysis, node, environment)
+    inside = build.and_(build.maybe_less(held.lower, key.upper), build.maybe_less(key.lower, held.upper))
+    return replace(value, may_value=build.and_(value.may_value, inside))
+
+
+def _nan_is_between(analysis: Analysis, node: Any, environment: Environment) -> Range:
+    """Takes the bounds of keys to hold for NaN too."""
+    build, (_, keys, sought) = analysis.build, node.operands
+    held, key = analysis.range(keys, environment), analysis.range(sought, environment)
+    value = conditions.map_value_range(analysis, node, environment)
+    inside = build.and_(
+        key.may_value, build.maybe_at_most(held.lower, key.upper), build.maybe_at_most(key.lower, held.upper)
+    )
+    return replace(value, may_value=build.and_(value.may_value, inside))
+
+
 def _elements_are_not_null(analysis: Analysis, node: Any, environment: Environment) -> Range:
     """Elements taken never to be NULL."""
     return ranges.not_null(analysis.build, conditions.element_range(analysis, node, environment))
@@ -285,6 +326,20 @@ MUTANTS: Mapping[str, RuleMutant] = {
             (Function.ARRAY_MIN, "the least item"),
         )
     },
+    **{
+        name: RuleMutant(Function.MAP_VALUE, Rule(range=range_), "quantifiers", subject)
+        for name, range_, subject in (
+            ("map_value never NULL", _map_value_is_not_null, "the value of a key"),
+            ("no key equals a bound of keys", _strictly_inside, "the value of a key >"),
+            ("no key is NaN", _nan_is_between, "the value of a float"),
+        )
+    },
+    "one key for all": RuleMutant(
+        Function.MAP_VALUE,
+        Rule(range=_value_of_any_key, constrain=_narrow_all_values),
+        "quantifiers",
+        "the values of two keys",
+    ),
     "element never NULL": RuleMutant(
         trees.Element, Rule(range=_elements_are_not_null), "quantifiers", "element"
     ),

@@ -16,7 +16,7 @@ from oracles.meaning.arithmetic import calculate
 from oracles.meaning.casts import cast
 from oracles.meaning.functions import call
 from oracles.meaning.numbers import NoSecondOpinion
-from oracles.meaning.quantifiers import RowValues, element_value, item_value, truths_of_elements
+from oracles.meaning.quantifiers import RowValues, element_value, item_value, map_value, truths_of_elements
 from oracles.meaning.texts import is_like, is_rlike, text_call
 from oracles.meaning.times import time_call
 from pruning.expressions.function_groups import ARRAY_FUNCTIONS, TEXT_FUNCTIONS, TIME_FUNCTIONS
@@ -34,6 +34,7 @@ from pruning.expressions.trees import (
     Element,
     EndsWith,
     Expression,
+    Function,
     In,
     IsNull,
     Like,
@@ -86,6 +87,8 @@ def evaluate(expression: Expression, row: RowValues, *, zone: str = "UTC") -> Va
             return calculate(operator, value(left), value(right), operands, type_, mode)
         case Cast(operand, type_, mode):
             return cast(value(operand), type_of(operand), type_, mode, zone=expression.zone or zone)
+        case Call(Function.MAP_VALUE, (Element() as element, _, key)):
+            return map_value(element, row, value(key))
         case Call(function, (Element() as element, *index)) if function in ARRAY_FUNCTIONS:
             return item_value(function, element, row, *map(value, index))
         case Call():

@@ -1,7 +1,7 @@
-"""Arrays and their elements on a row, for `oracles.meaning.brute_force`.
+"""Arrays, their elements and maps on a row, for `oracles.meaning.brute_force`.
 
 A row holds an array as a tuple under its column's name; an element is a value, a mapping from the names of a
-struct's fields, or None.
+struct's fields, or None. It holds a map as a tuple of pairs of a key, which is no NaN, and such a value.
 """
 
 import math
@@ -42,6 +42,15 @@ def item_value(
     present = [value for value in values if value is not None]
     greatest = function is Function.ARRAY_MAX
     return sorted(present, key=_rank)[-1 if greatest else 0] if present else None
+
+
+def map_value(element: Element, row: RowValues, key: Value | None) -> Value | None:
+    """Return the value of the first entry of a row's map with a key, or its field; None if there is none."""
+    entries = row[element.array]
+    if entries is None or key is None:
+        return None
+    assert isinstance(entries, tuple)
+    return next((_leaf(held, element.fields) for own, held in entries if own == key), None)
 
 
 def _rank(value: Value) -> tuple[bool, Value]:

@@ -271,7 +271,21 @@ def _item(meaning: Meaning, node: Any) -> SymbolicValue:
     return meaning.opaque_outcomes[node]
 
 
+def _map_value(meaning: Meaning, node: Any) -> SymbolicValue:
+    """Return some value of the map on the row where some key equals the one that is sought, or NULL."""
+    assert meaning.element is not None
+    if node not in meaning.opaque_outcomes:
+        _, keys, sought = node.operands
+        held, key, outcome = meaning.element(keys), meaning.of(sought), _item(meaning, node)
+        equal = z3.And(z3.Not(held.null), z3.Not(key.null), _equal(held, key))
+        meaning.assumptions.append(z3.Or(outcome.null, equal))
+        meaning.opaque_outcomes[node] = replace(outcome, raises=z3.Or(outcome.raises, key.raises))
+    return meaning.opaque_outcomes[node]
+
+
 def _call(meaning: Meaning, node: Any) -> SymbolicValue:
+    if node.function is Function.MAP_VALUE:
+        return _map_value(meaning, node)
     if node.function in ARRAY_FUNCTIONS:
         return _item(meaning, node)
     if node.function in _UNKNOWN:

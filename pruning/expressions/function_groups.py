@@ -1,8 +1,8 @@
-"""Groups of functions: of arrays, of texts, of times, and those whose result may not fit in its type."""
+"""Groups of functions: of arrays and maps, texts, times, and those whose result may not fit in its type."""
 
 from pruning.expressions.trees import Arithmetic, Call, Cast, Expression, Function, Mode
 
-ARRAY_FUNCTIONS = frozenset({Function.ELEMENT_AT, Function.ARRAY_MAX, Function.ARRAY_MIN})
+ARRAY_FUNCTIONS = frozenset({Function.ELEMENT_AT, Function.ARRAY_MAX, Function.ARRAY_MIN, Function.MAP_VALUE})
 TEXT_FUNCTIONS = frozenset(
     {
         Function.UPPER,

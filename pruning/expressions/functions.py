@@ -15,6 +15,9 @@ class Function(enum.Enum):
     where there is none. ARRAY_MAX and ARRAY_MIN take an `Element`: NULL is no candidate, NaN the greatest.
     For these, the `Element` stands for all elements of the array, or their fields.
 
+    Maps: MAP_VALUE takes an `Element` of values, one of keys, and a key of their type: it is the value of the
+    first such key of the row's map, or the value's field; NULL where there is none.
+
     Text: SUBSTRING takes a text and two `Literal` ints, the position (1 is the first character,
     negative ones count from the end) and the length. TRIM, LTRIM and RTRIM take a text, and may take
     a `Literal` text of the characters to remove instead of spaces. LENGTH counts characters. CONCAT
@@ -59,6 +62,7 @@ class Function(enum.Enum):
     ELEMENT_AT = "try_element_at"
     ARRAY_MAX = "array_max"
     ARRAY_MIN = "array_min"
+    MAP_VALUE = "map_value"
 
     UPPER = "upper"
     LOWER = "lower"

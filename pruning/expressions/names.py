@@ -1,6 +1,15 @@
-"""Names of columns: of fields of structs and elements of arrays, and names in any letter case."""
+"""Names of columns: of fields of structs, of what arrays and maps hold, and names in any letter case."""
 
+import enum
 from collections.abc import Collection, Iterator
+
+
+class Inside(enum.Enum):
+    """The values that a row's array or map holds any number of; the value marks them in names of leaves."""
+
+    ELEMENTS = "[]"
+    KEYS = "{key}"
+    VALUES = "{value}"
 
 
 class NamesInAnyCase(Collection[str]):
@@ -29,9 +38,9 @@ def field_name(path: tuple[str, ...]) -> str:
     return path[0] if len(path) == 1 else ".".join(map(quoted_name, path))
 
 
-def leaf_name(array: str, fields: tuple[str, ...]) -> str:
-    """Return the name that block metadata gives to the elements of an array column, or to a field of them."""
-    return ".".join([f"{quoted_path(array)}[]", *map(quoted_name, fields)])
+def leaf_name(column: str, fields: tuple[str, ...], inside: Inside = Inside.ELEMENTS) -> str:
+    """Return the name that block metadata gives to what an array or a map holds, or to a field of that."""
+    return ".".join([f"{quoted_path(column)}{inside.value}", *map(quoted_name, fields)])
 
 
 def top_column(name: str) -> str:

@@ -232,12 +232,12 @@ def _call(node: Call, operands: list[str]) -> str:
 
 
 def _of_array(node: Call, operands: list[str]) -> str:
-    """Return a call on an array; its first operand stands for the elements, or a field of them."""
+    """Return a call on an array or a map; its first operand stands for what that holds, or a field of it."""
     element = node.operands[0]
     assert isinstance(element, Element)
     fields = "".join(f".{quoted_name(field)}" for field in element.fields)
-    if node.function is Function.ELEMENT_AT:
-        return f"{node.function.value}({quoted_path(element.array)}, {operands[1]}){fields}"
+    if node.function in (Function.ELEMENT_AT, Function.MAP_VALUE):
+        return f"{Function.ELEMENT_AT.value}({quoted_path(element.array)}, {operands[-1]}){fields}"
     return f"{node.function.value}({quoted_path(element.array)}{fields})"
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from pruning.expressions.functions import Function as Function
-from pruning.expressions.names import leaf_name
+from pruning.expressions.names import Inside, leaf_name
 from pruning.expressions.types import BOOLEAN, BYTE, NULL, Type, Value
 
 
@@ -181,17 +181,19 @@ class Element:
     """An element of the array that the innermost `Quantified` above runs over, or a field of it.
 
     `array` is the array column's name, and `fields` the path inside an element that is a struct.
-    It is not a `Column`, because a row has many elements.
+    It is not a `Column`, because a row has many elements. The keys and the values of a map are such elements
+    too, below MAP_VALUE alone.
     """
 
     array: str
     fields: tuple[str, ...]
     type: Type
+    inside: Inside = Inside.ELEMENTS
 
     @property
     def name(self) -> str:
         """The name of the leaf that holds such values in block metadata."""
-        return leaf_name(self.array, self.fields)
+        return leaf_name(self.array, self.fields, self.inside)
 
 
 @dataclass(frozen=True, slots=True)

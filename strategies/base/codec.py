@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 
 from pruning.expressions import types
+from pruning.expressions.names import Inside
 from pruning.expressions.trees import Column, Expression
 from pruning.expressions.types import Kind, Type, Value
 from strategies.base.tables import Table
@@ -18,6 +19,8 @@ from strategies.base.tags import MEMBER_TAGS, MEMBERS, NODE_TAGS, NODES
 
 Json: TypeAlias = Any
 
+# The last fields of nodes, which are not written where they have these values.
+_USUAL = {"zone": "", "inside": Inside.ELEMENTS}
 _BYTES_FIELDS = frozenset({"prefix", "suffix", "part", "pattern"})
 
 
@@ -25,8 +28,9 @@ def encode(expression: Expression) -> Json:
     """Return an expression as JSON."""
     values = {field.name: getattr(expression, field.name) for field in dataclasses.fields(expression)}
     type_ = getattr(expression, "type", None)
-    if values.get("zone") == "":
-        del values["zone"]
+    for name, usual in _USUAL.items():
+        if values.get(name) == usual:
+            del values[name]
     return [NODE_TAGS[type(expression)], *(_encode_field(value, type_) for value in values.values())]
 
 
@@ -38,7 +42,7 @@ def decode(json: Json) -> Expression:
     """
     class_ = NODES[json[0]]
     names = [field.name for field in dataclasses.fields(class_)]
-    if names[-1] == "zone" and len(json) == len(names):
+    if names[-1] in _USUAL and len(json) == len(names):
         names.pop()
     fields = dict(zip(names, json[1:], strict=True))
     type_ = _decode_type(fields["type"]) if "type" in fields else None

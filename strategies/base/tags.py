@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from enum import Enum
 
 from pruning.expressions import trees
+from pruning.expressions.names import Inside
 from pruning.expressions.trees import Comparison, Expression, Function, Mode, Operator, Quantifier
 
 NODES: Mapping[str, type[Expression]] = {
@@ -76,6 +77,7 @@ MEMBERS: Mapping[str, Mapping[str, Enum]] = {
         "ELEMENT_AT": Function.ELEMENT_AT,
         "ARRAY_MAX": Function.ARRAY_MAX,
         "ARRAY_MIN": Function.ARRAY_MIN,
+        "MAP_VALUE": Function.MAP_VALUE,
         "UPPER": Function.UPPER,
         "LOWER": Function.LOWER,
         "TRIM": Function.TRIM,
@@ -114,6 +116,11 @@ MEMBERS: Mapping[str, Mapping[str, Enum]] = {
         "MONTHS_BETWEEN": Function.MONTHS_BETWEEN,
         "FROM_UTC": Function.FROM_UTC,
         "TO_UTC": Function.TO_UTC,
+    },
+    "inside": {
+        "ELEMENTS": Inside.ELEMENTS,
+        "KEYS": Inside.KEYS,
+        "VALUES": Inside.VALUES,
     },
     "quantifier": {
         "EXISTS": Quantifier.EXISTS,

@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 from pruning.expressions import types
+from pruning.expressions.names import Inside
 from pruning.expressions.trees import (
     And,
     Arithmetic,
@@ -30,6 +31,7 @@ from pruning.expressions.trees import (
     Quantifier,
     RLike,
     StartsWith,
+    type_of,
 )
 from pruning.expressions.types import Type
 
@@ -60,6 +62,10 @@ COLUMNS = {
     "`ps`[].`price`": types.DOUBLE,
     "`ps`[].`q`.`s`": types.STRING,
     "`r`.`ys`[]": types.INTEGER,
+    "`held`{key}": types.STRING,
+    "`held`{value}": types.INTEGER,
+    "`r`.`m`{key}": types.INTEGER,
+    "`r`.`m`{value}.`price`": types.DOUBLE,
 }
 
 
@@ -192,11 +198,24 @@ TIMES: list[Expression] = [
     less(Cast(DAY, types.STRING), S),
     less(Cast(S, types.TIMESTAMP, Mode.TRY, ZONE), AT),
 ]  # fmt: skip
+
+
+def value_of_key(column: str, key: Expression, type_: Type, *fields: str) -> Call:
+    """The value of a key in a map, or a field of it."""
+    values, keys = (
+        Element(column, fields, type_, Inside.VALUES),
+        Element(column, (), type_of(key), Inside.KEYS),
+    )
+    return Call(Function.MAP_VALUE, (values, keys, key), type_)
+
+
 ARRAYS: list[Expression] = [
     less(FIELD, A),
     Or((StartsWith(DEEP, b"x"), IsNull(A))),
     less(Call(Function.ELEMENT_AT, (X, number(-1)), types.INTEGER), A),
     less(Call(Function.ELEMENT_AT, (PRICE, A), types.DOUBLE), D),
+    less(value_of_key("held", text(b"k"), types.INTEGER), A),
+    less(value_of_key("`r`.`m`", A, types.DOUBLE, "price"), D),
     less(Call(Function.ARRAY_MAX, (X,), types.INTEGER), A),
     less(Call(Function.ARRAY_MIN, (PRICE,), types.DOUBLE), D),
     quantifier_over("xs", less(X, number(3))),

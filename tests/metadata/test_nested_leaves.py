@@ -57,6 +57,13 @@ ITEM = _node("item", OPTIONAL)
 PAIR = (_node("k", REQUIRED), _node("v", OPTIONAL))
 
 
+MAP_LEAVES = ["`m`{key}", "`m`{value}"]
+
+
+def _map(*repeated: Any, annotation: int = MAP_TYPE) -> list[Any]:
+    return _node("m", OPTIONAL, *repeated, annotation=annotation)
+
+
 def _list(*repeated: Any, name: str = "xs") -> list[Any]:
     return _node(name, OPTIONAL, *repeated, annotation=LIST_TYPE)
 
@@ -93,7 +100,35 @@ SCHEMAS = [
     ("a list in a struct in a list", [_list(_node("list", REPEATED, _node("e", OPTIONAL, _list(ITEM))))], []),
     ("a list without repetition", [_list(_node("list", OPTIONAL, ITEM))], []),
     ("a list of two columns", [_list(_node("a", REPEATED), _node("b", REPEATED))], []),
-    ("a map", [_node("m", OPTIONAL, _node("key_value", REPEATED, *PAIR), annotation=MAP_TYPE)], []),
+    ("a map", [_map(_node("key_value", REPEATED, *PAIR))], MAP_LEAVES),
+    ("a map of the older annotation", [_map(_node("map", REPEATED, *PAIR), annotation=2)], MAP_LEAVES),
+    ("a map of annotated entries", [_map(_node("map", REPEATED, *PAIR, annotation=2))], MAP_LEAVES),
+    ("a map of entries that are lists", [_map(_node("map", REPEATED, *PAIR, annotation=LIST_TYPE))], []),
+    ("a map with names the other way round", [_map(_node("e", REPEATED, *PAIR[::-1]))], MAP_LEAVES),
+    (
+        "a map of structs",
+        [_map(_node("e", REPEATED, PAIR[0], _node("v", OPTIONAL, *PAIR)))],
+        ["`m`{key}", "`m`{value}.`k`", "`m`{value}.`v`"],
+    ),
+    (
+        "a map in a struct",
+        [_node("s", OPTIONAL, _map(_node("e", REPEATED, *PAIR)))],
+        ["`s`.`m`{key}", "`s`.`m`{value}"],
+    ),
+    (
+        "a map of lists",
+        [_map(_node("e", REPEATED, PAIR[0], _list(_node("l", REPEATED, ITEM))))],
+        ["`m`{key}"],
+    ),
+    ("a map of maps", [_map(_node("e", REPEATED, PAIR[0], _map(_node("e", REPEATED, *PAIR))))], ["`m`{key}"]),
+    ("a list of maps", [_list(_node("list", REPEATED, _map(_node("e", REPEATED, *PAIR))))], []),
+    ("a map of one column", [_map(_node("e", REPEATED, PAIR[0]))], []),
+    ("a map of three columns", [_map(_node("e", REPEATED, *PAIR, ITEM))], []),
+    ("a map without repetition", [_map(_node("e", OPTIONAL, *PAIR))], []),
+    ("a map of two groups", [_map(*(_node(name, REPEATED, *PAIR) for name in "de"))], []),
+    ("a map of repeated values", [_map(_node("e", REPEATED, PAIR[0], _node("v", REPEATED)))], ["`m`{key}"]),
+    ("a map whose keys are named like its values", [_map(_node("e", REPEATED, PAIR[0], PAIR[0]))], []),
+    ("a group of pairs that is no map", [_node("m", OPTIONAL, _node("key_value", REPEATED, *PAIR))], []),
     ("a repeated column", [_node("x", REPEATED)], []),
     ("a repeated group", [_node("s", REPEATED, *PAIR)], []),
     (

@@ -1,6 +1,7 @@
 """PROP-6 for strings, times and nested values: in several session time zones, with and without an index."""
 
 import datetime
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -33,6 +34,7 @@ from strategies.base.files import write_blocks
 from strategies.base.page_layouts import page_layouts
 from strategies.base.tables import Table, arrow_array, to_arrow
 from strategies.base.zones import ZONES
+from strategies.predicates.maps import MAP_NAME, Entries, MapTable, map_predicates, map_tables
 from strategies.predicates.nested import NAME, Array, array_predicates, array_tables
 from strategies.predicates.text_and_time import zoned_predicates, zoned_tables
 
@@ -150,6 +152,36 @@ def test_queries_of_arrays_lose_no_row(spark: Any, data: st.DataObject) -> None:
         lose_nothing(spark, lake, asked)
 
 
+@examples(0.15)
+@given(st.data())
+def test_queries_of_maps_lose_no_row(spark: Any, data: st.DataObject) -> None:
+    """PROP-6, of the values of keys."""
+    table = data.draw(map_tables())
+    drawn = [data.draw(map_predicates(table)) for _ in range(PREDICATES)]
+    rows = [entries for block in table.blocks for entries in block]
+    asked = [
+        (predicate, [n for n, entries in enumerate(rows) if evaluate(predicate, {MAP_NAME: entries}) is True])
+        for predicate in drawn
+    ]
+    with TemporaryDirectory() as directory:
+        lake = Path(directory) / "lake"
+        write(data.draw, [pa.table({MAP_NAME: map_array(block, table)}) for block in table.blocks], lake)
+        lose_nothing(spark, lake, asked)
+
+
+def map_array(block: Sequence[Entries], table: MapTable) -> pa.MapArray:
+    """The maps of a block as an Arrow column."""
+    entries = [entry for cell in block for entry in cell or ()]
+    keys, values = (
+        arrow_array(type_, [entry[place] for entry in entries])
+        for place, type_ in enumerate((table.key, table.value))
+    )
+    starts = [0, *itertools.accumulate(len(cell or ()) for cell in block)]
+    # An offset that is NULL is that of a map that is NULL.
+    offsets = [None if place < len(block) and block[place] is None else at for place, at in enumerate(starts)]
+    return pa.MapArray.from_arrays(pa.array(offsets, pa.int32()), keys, values)
+
+
 def list_array(block: Sequence[Array], type_: Type) -> pa.ListArray:
     """The arrays of a block as an Arrow column."""
     elements = arrow_array(type_, [cell for array in block for cell in array or ()])
@@ -178,6 +210,7 @@ FAMILIES = {
     "a time in a struct": f"date_trunc('month', `{STRUCT}`.at) = timestamp'2024-03-01'",
     "exists": "exists(xs, x -> x LIKE 'cc%')",
     "array_contains": "array_contains(xs, 'cc1')",
+    "the value of a key": "m['k'] = 'cc1'",
     "half of a conjunction": "s LIKE 'c%' AND md5(s) > ''",
 }
 ZONE = "America/New_York"
@@ -194,7 +227,9 @@ def months(tmp_path_factory: pytest.TempPathFactory) -> Path:
         times = [datetime.datetime(2024, month + 1, 1, 3, minute, tzinfo=datetime.UTC) for minute in (0, 30)]
         block = pa.table({"s": [f"{text}1", f"{text}2"], "at": pa.array(times, pa.timestamp("us", "UTC"))})
         block = with_struct(block)
-        blocks.append(block.append_column("xs", pa.array([[f"{text}1", f"{text}2"], [f"{text}2"]])))
+        block = block.append_column("xs", pa.array([[f"{text}1", f"{text}2"], [f"{text}2"]]))
+        entries = [[("k", f"{text}1"), (text, f"{text}3")], [("k", f"{text}2")]]
+        blocks.append(block.append_column("m", pa.array(entries, pa.map_(pa.string(), pa.string()))))
     lake = tmp_path_factory.mktemp("months")
     write_blocks(numbered(blocks), lake)
     return lake

@@ -1,4 +1,4 @@
-"""Fields of structs and elements of arrays: their trees, their names in metadata, what stays unknown."""
+"""Fields of structs, elements of arrays, values of maps: their trees and names, and what stays unknown."""
 
 import json
 
@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 import pruning
 from pruning.expressions import types
 from pruning.expressions.function_groups import ARRAY_FUNCTIONS
-from pruning.expressions.names import field_name, leaf_name
+from pruning.expressions.names import Inside, field_name, leaf_name
 from pruning.expressions.sql import to_sql
 from pruning.expressions.traversal import walk
 from pruning.expressions.trees import Call, Column, Element, Opaque, Quantified
@@ -24,6 +24,8 @@ TABLE = """
     i int, s string, `odd ``name` struct<`f ``g`: int>, `r.a` int,
     r struct<a: int, B: struct<x: string, y: double>, ys: array<int>, ps: array<struct<p: int>>>,
     xs array<int>, ss array<string>, ds array<double>, xx array<array<int>>, m map<string, int>,
+    mi map<int, struct<p: int, q: struct<n: string>>>, mx map<string, array<int>>,
+    mm map<string, map<string, int>>, rm struct<m: map<bigint, double>>,
     ps array<struct<price: double, q: struct<n: int>, tags: array<string>>>
 """
 
@@ -63,6 +65,13 @@ CONSTRUCTS = {
     "split(s, '-')[0] = 'abc'": "(substring_index(`s`, '-', 1) = 'abc')",
     "split(s, '\\\\.', 3)[0] = 'abc'": "(substring_index(`s`, '.', 1) = 'abc')",
     "split_part(s, '|', 1) = 'abc'": "(substring_index(`s`, '|', 1) = 'abc')",
+    "m['a'] = 3": "(try_element_at(`m`, 'a') = 3)",
+    "element_at(m, 'a') = 3": "(try_element_at(`m`, 'a') = 3)",
+    "try_element_at(m, s) IS NULL": "(try_element_at(`m`, `s`) IS NULL)",
+    "mi[1].p > 3": "(try_element_at(`mi`, 1).`p` > 3)",
+    "element_at(mi, i).q.n LIKE 'a%'": "startswith(try_element_at(`mi`, `i`).`q`.`n`, 'a')",
+    "rm.m[3L] < 2.0D": "(try_element_at(`rm`.`m`, 3L) < CAST('2.0' AS double))",
+    "m['a'] > m['b']": "(try_element_at(`m`, 'a') > try_element_at(`m`, 'b'))",
     "NOT exists(xs, x -> x > 3)": "(NOT exists(`xs`, x -> (x > 3)))",
 }  # fmt: skip
 
@@ -80,10 +89,12 @@ UNKNOWN: dict[str, set[str]] = {
     "exists(transform(xs, (x, k) -> x + k), x -> x > 3)": {"xs"},
     "exists(array(i, 3), x -> x > 3)": {"i"},
     "exists(map_keys(m), x -> x = 'a')": {"m"},
-    "m['a'] = 3": {"m"},
+    "exists(xs, x -> m['a'] > x)": {"m"},
+    "mx['a'][0] = 3": {"mx"},
+    "mm['a']['b'] = 3": {"mm"},
+    "map_filter(m, (k, v) -> v > 3)['a'] = 4": {"m"},
     "xs[i] = 3": {"xs", "i"},
     "xx[0][0] = 3": {"xx"},
-    "element_at(m, 'a') = 3": {"m"},
     "exists(ps, x -> x.price > ps[0].price)": {"ps"},
     "split(s, '[.]')[0] = 'abc'": {"s"},
     "split(s, '-', 1)[0] = 'abc'": {"s"},
@@ -121,9 +132,10 @@ def test_elements_stand_below_their_quantifier_or_a_function_of_arrays_only(tree
     for tree in trees.values():
         inside = {id(part) for node in walk(tree) if isinstance(node, Quantified) for part in walk(node.body)}
         inside |= {
-            id(node.operands[0])
+            id(part)
             for node in walk(tree)
             if isinstance(node, Call) and node.function in ARRAY_FUNCTIONS
+            for part in node.operands[:2]
         }
         assert all(id(node) in inside for node in walk(tree) if isinstance(node, Element))
 
@@ -144,12 +156,15 @@ def test_a_collated_field_is_of_unknown_type(spark):
         pytest.skip("Spark 3.5 has no collations")
     schema = "r struct<s: string collate UTF8_LCASE>, ss array<string collate UTF8_LCASE>"
     schema += ", ps array<struct<s: string collate UTF8_LCASE>>, rs struct<ss: array<string collate UNICODE>>"
+    schema += ", m map<string collate UTF8_LCASE, int>, v map<int, string collate UTF8_LCASE>"
     frame = spark.createDataFrame(spark.sparkContext.emptyRDD(), schema)
     asked = [
         "r.s = 'a'",
         "exists(ss, x -> x = 'a')",
         "exists(ps, x -> x.s = 'a')",
         "exists(rs.ss, x -> x = 'a')",
+        "m['a'] = 3",
+        "v[1] = 'a'",
     ]
     for tree in converted(spark, frame, [*asked, "array_contains(ss, 'a')"]).values():
         assert any(isinstance(node, Opaque) for node in walk(tree))
@@ -175,6 +190,10 @@ NAMES = {
     leaf_name("ps", ("q", "n")): types.INTEGER,
     leaf_name(field_name(("r", "ys")), ()): types.TIMESTAMP_NTZ,
     leaf_name(field_name(("r", "zs")), ("z",)): types.BINARY,
+    leaf_name("m", (), Inside.KEYS): types.STRING,
+    leaf_name("m", (), Inside.VALUES): types.DATE,
+    leaf_name(field_name(("r", "m")), (), Inside.KEYS): types.LONG,
+    leaf_name(field_name(("r", "m")), ("v", "w"), Inside.VALUES): types.FLOAT,
 }
 
 
@@ -188,7 +207,7 @@ def test_names_of_leaves_become_a_declaration_of_their_columns(spark):
     }
     flat = {name: type_ for name, type_ in NAMES.items() if not name.startswith("`")}
     assert leaf_types(flat | columns) == NAMES
-    assert schema.fieldNames() == ["a", "odd `name`.x", "r", "xs", "ps"]
+    assert schema.fieldNames() == ["a", "odd `name`.x", "r", "xs", "ps", "m"]
 
 
 @pytest.mark.parametrize(
@@ -204,6 +223,9 @@ def test_names_of_leaves_become_a_declaration_of_their_columns(spark):
         "`a`.`b`[]x",
         "`a`[][]",
         "`a`[].`b`[]",
+        "`a`{value}.`b`[]",
+        "`a`{key}{value}",
+        "`a`{other}",
         "`a`",
         "`a``",
     ],
@@ -221,6 +243,11 @@ def test_a_name_that_cannot_be_read_is_left_out(name):
         (["`a`[].`b`", "`a`[]", "`a`"], "a array<struct<b:int>>"),
         (["`a`.`b`.`c`", "`a`.`b`", "`a`.`d`"], "a struct<b:struct<c:int>,d:int>"),
         (["`a`.`b`", "`a`.`b`"], "a struct<b:int>"),
+        (["`a`{key}", "`a`[]", "`a`{value}", "`a`.`b`"], "a map<int,int>"),
+        (["`a`[]", "`a`{key}", "`a`{value}"], "a array<int>"),
+        (["`a`.`b`", "`a`{key}", "`a`{value}"], "a struct<b:int>"),
+        (["`a`{key}", "`a`{value}.`b`", "`a`{value}"], "a map<int,struct<b:int>>"),
+        (["`a`{key}"], "a map<int,void>"),
     ],
 )
 def test_of_names_that_contradict_each_other_the_first_counts(names, left):
@@ -263,6 +290,10 @@ def nested_file(tmp_path_factory):
                 [[{"p": 1.5}], [], None, [None], [{"p": None}, {"p": 8.0}], [{"p": float("nan")}]],
                 pa.list_(pa.struct([("p", pa.float64())])),
             ),
+            "m": pa.array(
+                [[("a", 1)], [], None, [("b", None), ("c", 5)], [("a", 7), ("a", 9)], [("d", 3), ("a", 3)]],
+                pa.map_(pa.string(), pa.int32()),
+            ),
         }
     )
     path = tmp_path_factory.mktemp("nested") / "nested.parquet"
@@ -279,14 +310,16 @@ PREDICATES = [
     "exists(ps, x -> x.p > 8)", "exists(ps.p, x -> x = 1.5D)", "array_contains(ps.p, DOUBLE('NaN'))",
     "forall(ps, x -> x.p < 3)", "exists(ps, x -> x IS NULL)", "exists(xs, x -> pmod(x, 2) = 1)",
     "exists(xs, x -> true)", "forall(xs, x -> false)", "hex(r.a) = '5'",
-    "try_cast(r.s AS INT) IS NULL AND hex(i) = '1'",
+    "try_cast(r.s AS INT) IS NULL AND hex(i) = '1'", "m['a'] = 3", "element_at(m, 'a') > 5", "m['z'] IS NULL",
+    "m['a'] IS NULL", "m['a'] <=> NULL", "m['c'] <=> 5", "m['z'] <=> NULL", "m[r.s] > 1", "NOT (m['b'] < 3)",
+    "m['a'] = 9", "m['a'] = 7", "element_at(m, 'd') IN (1, 3) AND m['a'] = 3", "m['b'] = 5", "m['a'] = i + 3",
 ]  # fmt: skip
 
 
 def test_verdicts_and_rows_of_nested_columns_agree(spark, nested_file):
     """A row group that holds a match is never NONE, one that holds a row without is never ALL."""
     metadata = pruning.collect(nested_file)
-    assert {"`r`.`a`", "`r`.`s`", "`xs`[]", "`ps`[].`p`"} <= set(column_types(metadata))
+    assert {"`r`.`a`", "`xs`[]", "`ps`[].`p`", "`m`{key}", "`m`{value}"} <= set(column_types(metadata))
     flags = [f"({predicate}) AS `{number}`" for number, predicate in enumerate(PREDICATES)]
     rows = spark.read.parquet(nested_file).orderBy("i").selectExpr(*flags).collect()
     wrong, decided = [], set()
@@ -301,7 +334,9 @@ def test_verdicts_and_rows_of_nested_columns_agree(spark, nested_file):
     assert decided == {0, 1, 2}
 
 
-@pytest.mark.parametrize("predicate", ["r.a > 4", "exists(xs, x -> x > 2)", "exists(ps, x -> x.p < 1)"])
+@pytest.mark.parametrize(
+    "predicate", ["r.a > 4", "exists(xs, x -> x > 2)", "exists(ps, x -> x.p < 1)", "m['a'] > 2"]
+)
 def test_a_pruned_query_over_nested_columns_has_the_same_rows(spark, nested_file, predicate):
     frame = spark.read.parquet(nested_file).filter(predicate).select("i")
     assert pruning.prune(frame).collect() == frame.collect()

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pruning.expressions import trees
+from pruning.expressions.names import Inside
 from pruning.expressions.trees import (
     Call,
     Column,
@@ -70,7 +71,7 @@ def test_every_node_and_every_member_has_a_written_name() -> None:
     """A class that is added gets a name; a class that is renamed keeps it."""
     assert set(NODE_TAGS) == set(get_args(trees.Expression))
     assert set(MEMBER_TAGS) == {
-        *trees.Comparison, *trees.Operator, *trees.Mode, *trees.Function, *trees.Quantifier,
+        *trees.Comparison, *trees.Operator, *trees.Mode, *trees.Function, *trees.Quantifier, *Inside,
     }  # fmt: skip
     assert sum(map(len, MEMBERS.values())) == len(MEMBER_TAGS)
 

@@ -1,9 +1,9 @@
 """The columns that block metadata does not cover, or only in part: their names and Spark's types.
 
-Maps, arrays of arrays, variants and columns without a type have no bounds, yet a predicate may name them. To
-parse a predicate, their names must be known: a name that is not a column may be parsed as a function. So
-block metadata keeps them in its Arrow schema's metadata: a JSON object that maps the columns' exact names to
-types in Spark's JSON.
+Arrays and maps in one another, variants and columns without a type have no bounds, yet a predicate may name
+them. To parse a predicate, their names must be known: a name that is not a column may be parsed as a
+function. So block metadata keeps them in its Arrow schema's metadata: a JSON object that maps the columns'
+exact names to types in Spark's JSON.
 """
 
 import json
@@ -81,13 +81,19 @@ def unite_columns(parts: Iterable[Mapping[str, SparkType]]) -> dict[str, SparkTy
 
 
 def merge_types(first: SparkType, second: SparkType) -> SparkType:
-    """Return the first type, extended by the second's fields wherever both have a struct."""
+    """Return the first type, extended by the second's fields wherever both have a struct.
+
+    A part of the first that is void has the second's type.
+    """
     if first == "void":
         return second
     if not isinstance(first, dict) or not isinstance(second, dict) or first["type"] != second["type"]:
         return first
     if first["type"] == "array":
         return first | {"elementType": merge_types(first["elementType"], second["elementType"])}
+    if first["type"] == "map":
+        parts = {part: merge_types(first[part], second[part]) for part in ("keyType", "valueType")}
+        return first | parts
     if first["type"] != "struct":
         return first
     fields = {part["name"]: part for part in first["fields"]}

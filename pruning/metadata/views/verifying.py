@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pruning.errors import InputError
+from pruning.expressions.names import Inside
 from pruning.metadata.files.locations import locate
 from pruning.metadata.footers.footer import Footer, read_footer
 from pruning.metadata.footers.nested import SchemaLeaf
@@ -225,12 +226,19 @@ def _column_values(leaf: SchemaLeaf, opened: pq.ParquetFile, ordinal: int) -> tu
     for name in leaf.fields[1:]:
         values = field_of(values, name)
     if leaf.below is not None:
-        values = pc.list_flatten(values)
+        values = _values_inside(values, leaf.inside)
         for name in leaf.below:
             values = field_of(values, name)
     if isinstance(values, pa.ExtensionArray):
         values = values.storage
     return len(table), values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+
+
+def _values_inside(column: pa.Array, inside: Inside | None) -> pa.Array:
+    """Return all elements of arrays, or all keys or values of maps."""
+    if inside is Inside.ELEMENTS:
+        return pc.list_flatten(column)
+    return column.keys if inside is Inside.KEYS else column.items
 
 
 def _value_text(value: pa.Scalar) -> str:

@@ -68,6 +68,7 @@ RULES: Mapping[RuleKey, Rule] = {
     Function.ELEMENT_AT: conditions.ITEM,
     Function.ARRAY_MAX: conditions.ITEM,
     Function.ARRAY_MIN: conditions.ITEM,
+    Function.MAP_VALUE: conditions.MAP_VALUE,
     Function.UPPER: text_functions.CASE,
     Function.LOWER: text_functions.CASE,
     Function.TRIM: text_functions.TRIM,

@@ -1,4 +1,4 @@
-"""IS NULL, IN a list, exists and forall over the elements of an array ([M] 5.3.3, 5.3.4, 5.3.8); one element.
+"""IS NULL, IN a list, exists and forall over an array ([M] 5.3.3, 5.3.4, 5.3.8); parts of arrays and maps.
 
 IS NOT NULL is the negation of IS NULL. The literal members of IN are a set of values; an IN with any
 other member is the OR of equalities.
@@ -112,6 +112,40 @@ def item_range(analysis: Analysis, node: Expression, _: Environment) -> Range:
     return replace(elements, may_null=analysis.build.flag(True))  # (2)
 
 
+def map_value_range(analysis: Analysis, node: Expression, environment: Environment) -> Range:
+    """Return the range of the value of a key in the map of each row, which may be missing.
+
+    Claim     Each row's value lies in the range.
+    Premises  The range of an `Element` encloses the keys, or the values, of every row of the block. Keys are
+              equal only if they are equal in the order of their type.
+    Proof     (1) The value is a value of the row's map, or a field of one.
+              (2) Or it is NULL: of a NULL map, and where no key equals the one that is sought.
+              (3) There is such a key only if the ranges of the map's keys and of the sought key meet.
+                  NaN lies beyond bounds, so that nothing follows for floats.
+    Unsound   if conditions on another key narrowed the values: so metadata alone is used for them.
+    """
+    assert isinstance(node, Call)
+    build, (values, keys, sought) = analysis.build, node.operands
+    assert isinstance(values, Element)
+    assert isinstance(keys, Element)
+    stored = analysis.metadata_range(Column(values.name, node.type))  # (1)
+    held = analysis.metadata_range(Column(keys.name, keys.type))
+    key = analysis.range(sought, environment)
+    may_meet = build.flag(True)
+    if not keys.type.floating:
+        may_meet = build.and_(  # (3)
+            key.may_value,
+            build.maybe_at_most(held.lower, key.upper),
+            build.maybe_at_most(key.lower, held.upper),
+        )
+    return replace(
+        stored,
+        may_null=build.flag(True),  # (2)
+        may_nan=build.and_(stored.may_nan, may_meet),
+        may_value=build.and_(stored.may_value, may_meet),
+    )
+
+
 def may_hold_of_elements(
     analysis: Analysis, node: Expression, environment: Environment, truth: Truths
 ) -> Flag:
@@ -135,4 +169,5 @@ IS_NULL = Rule(outcomes=null_outcomes)
 IN = Rule(may=may_be_in, assume=assume_in, outcomes=in_outcomes)
 ELEMENT = Rule(range=element_range)
 ITEM = Rule(range=item_range)
+MAP_VALUE = Rule(range=map_value_range)
 QUANTIFIED = Rule(may=may_hold_of_elements)

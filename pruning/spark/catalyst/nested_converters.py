@@ -1,8 +1,8 @@
-"""Converters of fields of structs, of elements of arrays and conditions on them, and of parts of texts.
+"""Converters of fields of structs, of parts of arrays and maps and conditions on them, and of parts of texts.
 
 A lambda's variable becomes an `Element` if its body belongs to one quantifier over an array that is a
-column, or a field of structs. Arrays of arrays, maps, quantifiers inside quantifiers and arrays that
-are computed are not converted.
+column, or a field of structs. Arrays and maps in one another, quantifiers inside quantifiers and over maps,
+and arrays and maps that are computed are not converted.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from pruning.expressions import types
-from pruning.expressions.names import field_name, quoted_name
+from pruning.expressions.names import Inside, field_name, quoted_name
 from pruning.expressions.trees import (
     Call,
     Case,
@@ -29,7 +29,7 @@ from pruning.expressions.trees import (
 )
 from pruning.metadata.table.schema import is_nested
 from pruning.spark.catalyst.scope import Converter, Operands, Scope, have_same_type
-from pruning.spark.jvm.datatypes import element_of, fields_of, type_from_json
+from pruning.spark.jvm.datatypes import element_of, fields_of, map_parts_of, type_from_json
 from pruning.spark.jvm.literals import literal_value, set_values
 from pruning.spark.jvm.nodes import Node
 
@@ -60,7 +60,7 @@ def has_free_variables(parts: list[Node]) -> bool:
 
 def _field(node: Node, operands: Operands, scope: Scope) -> Expression | None:
     struct = operands[0]
-    if isinstance(struct, Call) and struct.function is Function.ELEMENT_AT:
+    if isinstance(struct, Call) and struct.function in (Function.ELEMENT_AT, Function.MAP_VALUE):
         element = _field_of(struct.operands[0], node)
         return element and replace(struct, operands=(element, *struct.operands[1:]), type=element.type)
     return _field_of(struct, node)
@@ -72,7 +72,7 @@ def _field_of(struct: Expression | None, node: Node) -> Column | Element | None:
         return None
     name, type_ = fields_of(struct.type)[node.fields["ordinal"]]
     if isinstance(struct, Element):
-        return Element(struct.array, (*struct.fields, name), type_)
+        return replace(struct, fields=(*struct.fields, name), type=type_)
     if is_nested(struct.name):
         return Column(f"{struct.name}.{quoted_name(name)}", type_)
     return Column(field_name((struct.name, name)), type_)
@@ -150,8 +150,26 @@ def _array_item(node: Node, operands: Operands, scope: Scope) -> Expression | No
 
 
 def _element_at(node: Node, operands: Operands, scope: Scope) -> Expression | None:
-    """Convert `element_at` of an array."""
+    """Convert `element_at` of an array or a map."""
+    value = _map_value(node, operands, scope)
+    if value is not None:
+        return value
     return _item(node, operands[1], scope) if type_of(operands[1]) == types.INTEGER else None
+
+
+def _map_value(node: Node, operands: Operands, scope: Scope) -> Expression | None:
+    """Convert the value of a key in a map that is a column, or a field of structs; NULL if there is none."""
+    column, key = _column(node.children[0], scope), operands[1]
+    parts = None if column is None else map_parts_of(column.type)
+    if column is None or parts is None or _lambda_above(node) is not None:
+        return None
+    keys, values = (
+        Element(column.name, (), part, inside)
+        for part, inside in zip(parts, (Inside.KEYS, Inside.VALUES), strict=True)
+    )
+    if not keys.type.has_bounds or not have_same_type(keys, key):
+        return None
+    return Call(Function.MAP_VALUE, (values, keys, key), values.type)
 
 
 def _item(node: Node, place: Expression, scope: Scope) -> Expression | None:
@@ -244,6 +262,7 @@ NESTED: Mapping[str, Converter] = {
     "ArrayContains": _contains,
     "ArraysOverlap": _overlap,
     "GetArrayItem": _array_item,
+    "GetMapValue": _map_value,
     "ElementAt": _element_at,
     "ArrayMax": _extreme_item(Function.ARRAY_MAX),
     "ArrayMin": _extreme_item(Function.ARRAY_MIN),

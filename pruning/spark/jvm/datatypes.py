@@ -38,6 +38,12 @@ def element_of(type_: Type) -> Type | None:
     return type_from_json(written["elementType"]) if written else None
 
 
+def map_parts_of(type_: Type) -> tuple[Type, Type] | None:
+    """Return the types of a map's keys and values; None for any other type."""
+    written = _nested_json(type_, "map")
+    return (type_from_json(written["keyType"]), type_from_json(written["valueType"])) if written else None
+
+
 def _nested_json(type_: Type, kind: str) -> Mapping[str, Any]:
     """Return the JSON of a nested type of one kind; empty for any other type."""
     if type_.kind is not Kind.UNKNOWN or not type_.name.startswith("{"):

@@ -1,24 +1,31 @@
 """The names of leaves below a table's columns, converted from the columns' types and back to them.
 
-Block metadata knows a struct's field as "`a`.`b`" and an array's elements as "`xs`[]" or
-"`xs`[].`price`", as `field_name` and `leaf_name` write them.
+Block metadata knows a struct's field as "`a`.`b`", an array's elements as "`xs`[]" or "`xs`[].`price`", and
+a map's keys and values as "`m`{key}" and "`m`{value}", as `field_name` and `leaf_name` write them.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from pruning.expressions.names import field_name, leaf_name
+from pruning.expressions.names import Inside, field_name, leaf_name
 from pruning.expressions.type_names import type_to_json
 from pruning.expressions.types import Type
-from pruning.metadata.footers.other_columns import SparkType, array_type, struct_type, unite_columns
+from pruning.metadata.footers.other_columns import (
+    SparkType,
+    array_type,
+    map_type,
+    struct_type,
+    unite_columns,
+)
 from pruning.metadata.table.schema import is_nested
-from pruning.spark.jvm.datatypes import element_of, fields_of
+from pruning.spark.jvm.datatypes import element_of, fields_of, map_parts_of
 
-_STEP = re.compile(r"`((?:[^`]|``)+)`(\[\])?(?:\.(?=`)|$)")
+_MARKS = "|".join(re.escape(inside.value) for inside in Inside)
+_STEP = re.compile(rf"`((?:[^`]|``)+)`({_MARKS})?(?:\.(?=`)|$)")
 
-# A step down: into the field of that name, or, None, into an array's elements.
-_Step: TypeAlias = str | None
+# A step down: into the field of that name, or into what an array or a map holds.
+_Step: TypeAlias = str | Inside
 _Tree: TypeAlias = dict[_Step, "_Tree | Type"]
 
 
@@ -41,24 +48,29 @@ def leaf_types(columns: Mapping[str, Type]) -> dict[str, Type]:
 
 
 def _leaves_below(path: tuple[str, ...], type_: Type) -> Iterator[tuple[str, Type]]:
-    element = element_of(type_)
+    element, entry = element_of(type_), map_parts_of(type_)
     if element is not None:
-        yield from _element_leaves(field_name(path), (), element)
+        yield from _inner_leaves(field_name(path), (), element, Inside.ELEMENTS)
+    if entry is not None:
+        for inside, part in zip((Inside.KEYS, Inside.VALUES), entry, strict=True):
+            yield from _inner_leaves(field_name(path), (), part, inside)
     for name, below in fields_of(type_):
         yield from _leaves_below((*path, name), below)
     if type_.has_bounds:
         yield field_name(path), type_
 
 
-def _element_leaves(array: str, fields: tuple[str, ...], type_: Type) -> Iterator[tuple[str, Type]]:
+def _inner_leaves(
+    column: str, fields: tuple[str, ...], type_: Type, inside: Inside
+) -> Iterator[tuple[str, Type]]:
     for name, below in fields_of(type_):
-        yield from _element_leaves(array, (*fields, name), below)
+        yield from _inner_leaves(column, (*fields, name), below, inside)
     if type_.has_bounds:
-        yield leaf_name(array, fields), type_
+        yield leaf_name(column, fields, inside), type_
 
 
 def row_type(columns: Mapping[str, Type], others: Mapping[str, SparkType] | None = None) -> SparkType:
-    """Return the type of a table's rows in Spark's JSON, with structs and arrays rebuilt from their leaves.
+    """Return the type of a table's rows in Spark's JSON; structs, arrays and maps are rebuilt from leaves.
 
     A name that cannot be parsed, and one that contradicts an earlier one, is left out.
 
@@ -91,16 +103,27 @@ def _steps(name: str) -> tuple[_Step, ...]:
         match = _STEP.match(name, place)
         if match is None:
             return ()
-        steps += [match[1].replace("``", "`"), *([None] if match[2] else [])]
+        steps += [match[1].replace("``", "`"), *([Inside(match[2])] if match[2] else [])]
         place = match.end()
-    # A leaf is below at most one array.
-    return tuple(steps) if len(steps) > 1 and steps.count(None) < 2 else ()
+    # A leaf is below at most one array or map.
+    return tuple(steps) if len(steps) > 1 and sum(map(_is_inside, steps)) < 2 else ()
+
+
+def _is_inside(step: _Step) -> bool:
+    return isinstance(step, Inside)
+
+
+def _kind(step: _Step) -> type | Inside:
+    """Return what a step goes into: a struct, an array or a map."""
+    if isinstance(step, str):
+        return str
+    return Inside.VALUES if step is Inside.KEYS else step
 
 
 def _insert(tree: _Tree, steps: tuple[_Step, ...], type_: Type) -> None:
     """Add a leaf to a tree, unless it contradicts an earlier one."""
     above, below = _walk_existing(tree, steps)
-    if not below or isinstance(above, Type) or (above and (None in above) != (below[0] is None)):
+    if not below or isinstance(above, Type) or any(_kind(step) != _kind(below[0]) for step in above):
         return
     for step in below[:-1]:
         deeper: _Tree = {}
@@ -122,6 +145,12 @@ def _walk_existing(tree: _Tree, steps: tuple[_Step, ...]) -> tuple[_Tree | Type,
 def _type_json(below: _Tree | Type) -> SparkType:
     if isinstance(below, Type):
         return type_to_json(below)
-    if None in below:
-        return array_type(_type_json(below[None]))
+    if Inside.ELEMENTS in below:
+        return array_type(_type_json(below[Inside.ELEMENTS]))
+    if Inside.KEYS in below or Inside.VALUES in below:
+        # A part without a leaf is void until the type of the whole column says more.
+        parts = (
+            _type_json(below[part]) if part in below else "void" for part in (Inside.KEYS, Inside.VALUES)
+        )
+        return map_type(*parts)
     return struct_type({str(name): _type_json(part) for name, part in below.items()})

@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+from pruning.expressions.names import Inside
 from pruning.expressions.trees import (
     And,
     Arithmetic,
@@ -33,6 +34,7 @@ from pruning.expressions.types import (
     INTEGER,
     NULL,
     STRING,
+    Type,
     decimal,
     unknown,
 )
@@ -166,8 +168,20 @@ def _quantifiers() -> dict[str, Expression]:
     exists, forall = Quantifier.EXISTS, Quantifier.FORALL
     item = Call(Function.ELEMENT_AT, (element, literal(1)), INTEGER)
     above, below = less(literal(7), element), less(element, literal(3))
+
+    def held_at(key: Expression, type_: Type = INTEGER) -> Expression:
+        values, keys = Element("m", (), type_, Inside.VALUES), Element("m", (), type_of(key), Inside.KEYS)
+        return Call(Function.MAP_VALUE, (values, keys, key), type_)
+
     return {
         "element": element,
+        "the value of a key": held_at(literal(3)),
+        "the value of a key >": less(literal(7), held_at(literal(b"k", STRING))),
+        "the value of a key of the row IS NULL": IsNull(held_at(A, DOUBLE)),
+        "the value of a float": equal(held_at(X), literal(3)),
+        "the values of two keys": And(
+            (equal(held_at(literal(1)), literal(3)), equal(held_at(A), literal(5)))
+        ),
         "exists": Quantified(exists, "xs", above),
         "forall": Quantified(forall, "xs", below),
         "exists of a field": Quantified(exists, "ys", less(number, X)),

@@ -1,0 +1,98 @@
+"""Conditions on the values of keys in maps, over tables of several files: same rows, fewer files."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import pruning
+
+OF_INTS, OF_BIGINTS = pa.map_(pa.string(), pa.int32()), pa.map_(pa.string(), pa.int64())
+# The files of a table, each with the maps of its rows: a key twice, of which the first counts, maps that are
+# NULL, a file without the column, and one of narrower values.
+FILES: list[tuple[pa.DataType | None, list[Any]]] = [
+    (OF_BIGINTS, [[("k", 3), ("l", 9)], [("k", 4)], [("l", 3)]]),
+    (OF_BIGINTS, [[("k", 30), ("l", 9)], [], None]),
+    (
+        OF_BIGINTS,
+        [[("k", 3), ("k", 100)], [("k", None), ("l", 100)], [("", 7)]],
+    ),
+    (OF_BIGINTS, [None, None, []]),
+    (None, [None, None, None]),
+    (OF_BIGINTS, [[("x", 3)], [("y", 3)], [("z", None)]]),
+    (OF_INTS, [[("k", 5)], [("k", -6)], [("other", 3)]]),
+]
+CONDITIONS = [
+    "m['k'] = 3", "element_at(m, 'k') > 5", "try_element_at(m, 'k') < 0", "m['k'] IS NULL",
+    "m['k'] IS NOT NULL", "m['k'] <=> 3", "m['k'] <=> NULL", "NOT (m['k'] = 3)", "m['k'] = 100",
+    "m['k'] = 3 AND m['l'] = 9", "m['k'] = 3 OR m['x'] = 3", "m['z'] IS NULL AND m['x'] = 3", "m[s] = 3",
+    "m[s] IS NULL", "m['k'] IN (4, 7)", "coalesce(m['k'], 0) = 0", "m['no such key'] = 3",
+    "m['no such key'] IS NULL", "m[CAST(NULL AS STRING)] = 3", "m IS NULL", "m['k'] > m['l']", "m['K'] = 3",
+    "m['k'] + m['l'] = 12",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table of Parquet files, with a number for each row and a key that rows of its file may have."""
+    folder = tmp_path_factory.mktemp("maps")
+    for place, (type_, maps) in enumerate(FILES):
+        columns: dict[str, Any] = {
+            "i": pa.array([10 * place + row for row in range(len(maps))], pa.int32()),
+            "s": pa.array(["k", "x", None]),
+        }
+        if type_ is not None:
+            columns["m"] = pa.array(maps, type_)
+        pq.write_table(pa.table(columns), folder / f"{place}.parquet", use_dictionary=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def frame(spark: SparkSession, folder: Path) -> DataFrame:
+    """The table, read as its widest type."""
+    return spark.read.schema("i int, s string, m map<string, bigint>").parquet(str(folder))
+
+
+@pytest.fixture(params=["true", "false"], ids=["ANSI", "not ANSI"])
+def ansi(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[None]:
+    """Each of Spark's modes."""
+    before = spark.conf.get("spark.sql.ansi.enabled")
+    spark.conf.set("spark.sql.ansi.enabled", request.param)
+    yield
+    spark.conf.set("spark.sql.ansi.enabled", str(before))
+
+
+@pytest.mark.usefixtures("ansi")
+def test_conditions_on_values_of_keys_lose_no_row(frame: DataFrame) -> None:
+    """PROP-6. All at once: a query with a scan for each condition."""
+    scans = [frame.where(sql).selectExpr(f"{n} AS n", "i") for n, sql in enumerate(CONDITIONS)]
+    united = scans[0]
+    for scan in scans[1:]:
+        united = united.unionAll(scan)
+    wanted = sorted(map(tuple, united.collect()))
+    assert sorted(map(tuple, pruning.prune(united).collect())) == wanted
+    assert {n for n, _ in wanted} > {0, 1, 2, 3, 4}
+
+
+@pytest.mark.parametrize(
+    ("sql", "kept"),
+    [
+        ("m['k'] = 3", {0, 2, 3, 4, 6}),
+        ("m['k'] = 4", {0, 2, 3, 4, 6}),
+        ("element_at(m, 'k') > 5", {0, 1, 2, 3, 4}),
+        ("m['x'] = 3", {3, 4, 5}),
+        ("m['no such key'] IS NOT NULL", {2, 3, 4, 6}),
+    ],
+)
+def test_files_are_spared_by_keys_and_by_values(
+    spark: SparkSession, folder: Path, frame: DataFrame, sql: str, kept: set[int]
+) -> None:
+    """Files of NULL and empty maps have no bounds, and the last one's keys reach from k to other."""
+    asked = frame.where(sql)
+    pruned = pruning.prune(asked)
+    assert {Path(file).stem for file in pruned.inputFiles()} <= {str(place) for place in kept}
+    assert sorted(pruned.collect()) == sorted(asked.collect())
