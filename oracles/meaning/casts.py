@@ -81,10 +81,11 @@ def _from_float(value: float, target: Type, mode: Mode) -> Value | None:
         if not math.isfinite(value):
             return None
         # All that does not fit has one result, so that the texts of releases of Java need not agree on it.
-        beyond = 10**target.precision
+        beyond: int = 10**target.precision
 
         def to_target(digits: int, scale: int) -> int:
-            return max(-beyond, min(at_scale(digits, scale, target.scale), beyond))
+            rounded: int = at_scale(digits, scale, target.scale)
+            return max(-beyond, min(rounded, beyond))
 
         return fit_decimal(round_text(value, to_target), target.scale, target, mode)
     if target.integral:
