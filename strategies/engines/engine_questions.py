@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from strategies.choices import choose
-from strategies.engines.conditions import INTEGERS, Capabilities, ConditionScope, condition
+from strategies.engines.capabilities import Capabilities, ConditionScope
+from strategies.engines.conditions import condition
 from strategies.engines.engine_tables import StoredTable, stored_tables, value_pools
 from strategies.engines.questions import (
     ROW_NUMBER,
     Aggregate,
-    Call,
     Column,
     Join,
     Key,
@@ -26,11 +26,13 @@ from strategies.engines.questions import (
     Relation,
     Term,
 )
+from strategies.engines.terms import operand
 
 LEFT, RIGHT, RIGHT_PREFIX = "t", "u", "u_"
 JOINS = ("inner", "left", "right", "full", "semi", "anti", "not in")
 _ONE_SIDED = ("semi", "anti", "not in")
 _OFTEN = frozenset({"filter"})
+_ONE_IN_FOUR: st.SearchStrategy[bool] = st.sampled_from((False, False, False, True))
 # Writing the files of a world takes as long as ten or twenty questions.
 QUESTIONS_MAX = 12
 
@@ -111,15 +113,17 @@ def _limit(draw: DrawFn, scope: ConditionScope) -> Question:
 
 
 def _top_k(draw: DrawFn, scope: ConditionScope) -> Question:
+    """Draw an order by one to three keys, columns or expressions."""
+    computes = scope.has_functions("order by expression")
     names = draw(st.lists(st.sampled_from(sorted(scope.pools)), min_size=1, max_size=2, unique=True))
-    keys = [_key(draw, Column(name, scope.pools[name].type)) for name in names]
-    computed = scope.pools[names[0]].type in INTEGERS and scope.has_functions(
-        "order by expression", "+", "cast"
-    )
-    if computed and draw(st.booleans()):
-        keys[0] = _key(draw, _computed_key(draw, scope, names[0]))
+    by: list[Term] = [Column(name, scope.pools[name].type) for name in names]
+    if computes and draw(st.booleans()):
+        by[0] = operand(draw, scope, often=True).term
+        if draw(_ONE_IN_FOUR):
+            by.insert(0, operand(draw, scope, often=True).term)
+    keys = [_key(draw, term) for term in by]
     # Rows with equal keys may come in any order, which the answer shows only if it has the keys.
-    if isinstance(keys[0].by, Call) or draw(st.booleans()):
+    if not all(isinstance(term, Column) for term in by) or draw(st.booleans()):
         keys.append(_key(draw, Column(ROW_NUMBER, "int64")))
     limit, offset = draw(_limits())
     return Question(
@@ -130,13 +134,6 @@ def _top_k(draw: DrawFn, scope: ConditionScope) -> Question:
         limit=limit,
         offset=offset,
     )
-
-
-def _computed_key(draw: DrawFn, scope: ConditionScope, name: str) -> Term:
-    column = Column(name, scope.pools[name].type)
-    cast = Call("cast", (column,), choose(draw, ("int64", "float64", "string")))
-    negated = Call("*", (column, Literal(-1, column.type)), column.type)
-    return choose(draw, (cast, negated, Call("abs", (column,), column.type)))
 
 
 def _join(draw: DrawFn, scope: ConditionScope) -> Question:

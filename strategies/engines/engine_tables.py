@@ -257,7 +257,8 @@ def _several_schemas(
 def _partition(draw: DrawFn, pool: ValuePool, block: list[Row]) -> list[Row]:
     """Return the block's rows with one value in the first column."""
     short = [value for value in pool.values if len(str(value)) <= _DIRECTORY_CHARACTERS_MAX]
-    value = choose(draw, [*short, None])
+    empty = ("",) if pool.type == "string" else ()
+    value = choose(draw, [*short, *empty, None])
     return [(value, *row[1:]) for row in block]
 
 

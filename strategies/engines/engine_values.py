@@ -121,6 +121,25 @@ def neighbours(value: Json, type_: str) -> tuple[Json, ...]:
     return ()
 
 
+def more_values(value: Json, type_: str, count: int) -> tuple[Json, ...]:
+    """Return up to so many distinct values of a type near a value; few of types with few values."""
+    if type_.startswith(("int", "uint")):
+        low, high = integer_range(type_)
+        first = max(low, min(value, high - count))
+        return tuple(range(first, min(first + count, high) + 1))
+    if type_ == "date" or type_.startswith("timestamp"):
+        first = max(min(values(type_)), min(value, max(values(type_)) - count))
+        return tuple(range(first, first + count + 1))
+    if type_ == "string":
+        return tuple(f"{value[:20]}{number}" for number in range(count))
+    if type_ == "binary":
+        return tuple(f"{number:04x}" for number in range(count))
+    if type_.startswith("decimal"):
+        scale = int(type_.rstrip(")").partition(",")[2])
+        return tuple(_decimal(digits, scale) for digits in range(count))
+    return tuple(number / 2 for number in range(count)) if type_.startswith("float") else ()
+
+
 def integer_range(type_: str) -> tuple[int, int]:
     """Return the least and the greatest value of an integer type."""
     bits = int(type_.lstrip("uint"))

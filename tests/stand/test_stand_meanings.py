@@ -22,7 +22,7 @@ from skipproof.stand.reference.engine import SmallEngine
 from skipproof.stand.reference.meanings import DECLARED_ENGINES, MEANINGS, OWN, MeaningDifference
 from skipproof.stand.reference.opinions import Opinion, Reference
 from skipproof.stand.workers.workers import Hello, Worker
-from strategies.engines.conditions import Capabilities
+from strategies.engines.capabilities import Capabilities
 from strategies.engines.engine_questions import World, worlds
 from strategies.engines.engine_tables import StoredTable
 from strategies.engines.engine_values import TYPES

@@ -10,11 +10,12 @@ from engine_classes import DATA, SHAPES, classes
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from skipproof.stand.hunt.hunting import ROUND
-from strategies.engines.conditions import Capabilities
+from strategies.engines.capabilities import Capabilities
 from strategies.engines.engine_questions import JOINS, RIGHT_PREFIX, World, worlds
 from strategies.engines.engine_tables import StoredLayout, StoredTable
 from strategies.engines.engine_values import TYPES, neighbours, order, values
 from strategies.engines.files import arrow_table, partitions, write_stored
+from strategies.engines.functions import ARITHMETIC, STRICT
 from strategies.engines.questions import AREAS, Call, Column, subterms
 
 
@@ -69,6 +70,30 @@ def test_worlds_reach_each_area_type_join_and_kind_of_file(drawn_worlds):
     assert {"", None} <= {text for table in tables for texts in partitions(table) for text in texts.values()}
     # Several pages, vectors of 2,048 rows.
     assert any(len(block) > 2_048 for table in tables for block in table.blocks)
+
+
+def test_operands_of_every_test_are_expressions_and_lists_have_up_to_two_thousand_members(drawn_worlds):
+    tests: dict[str, set[str]] = {}
+    counts = Counter()
+    for call in _calls(drawn_worlds):
+        first = {part.function for part in subterms(call.of[0]) if isinstance(part, Call)}
+        tests.setdefault(call.function, set()).update(first)
+        if call.function == "in":
+            members = {repr(member.value) for member in call.of[1:]}
+            assert len(members) == len(call.of) - 1
+            counts[len(members)] += 1
+    everything = set().union(*tests.values())
+    assert everything >= {*STRICT, "coalesce", "nullif", "if", "cast", "try cast"}
+    assert {count for count, times in counts.items() if times > 1} >= {1, 2, 5, 20, 200, 2_000}
+    for name in ("=", "<", "in", "between", "is null", "is not distinct from"):
+        assert {"if", "nullif"} <= tests[name]
+        assert tests[name].intersection(ARITHMETIC)
+    assert {"lower", "substring", "concat"} <= tests["like"] & tests["starts with"]
+
+
+def _calls(worlds_of_all):
+    terms = [term for world in worlds_of_all for question in world.questions for term in question.terms]
+    return [part for term in terms for part in subterms(term) if isinstance(part, Call)]
 
 
 def test_joins_are_ordered_and_filtered_by_columns_of_either_side(drawn_worlds):

@@ -41,7 +41,11 @@ _INFIX = {
     "=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "+": "+", "-": "-", "*": "*",
 }  # fmt: skip
 _METHODS = {"is null": "is_null()", "is not null": "is_valid()"}
-_FUNCTIONS = {"abs": "abs", "is nan": "is_nan"}
+_FUNCTIONS = {
+    "abs": "abs", "is nan": "is_nan", "negate": "negate", "//": "divide", "<<": "shift_left",
+    ">>": "shift_right", "lower": "utf8_lower", "upper": "utf8_upper", "length": "utf8_length",
+    "year": "year", "month": "month", "day": "day", "coalesce": "coalesce",
+}  # fmt: skip
 
 
 def arrow_type(type_: str) -> str:
@@ -140,11 +144,19 @@ def _call(function: str, of: list[Any], term: dict[str, Any]) -> str:
     if function == "is true":
         return _true(first)
     if function in _FUNCTIONS:
-        return f"pc.{_FUNCTIONS[function]}({first})"
+        return f"pc.{_FUNCTIONS[function]}({', '.join(map(arrow_expression, of))})"
+    if function.startswith("truncate to "):
+        return f"pc.floor_temporal({first}, unit={function.removeprefix('truncate to ')!r})"
+    if function == "substring":
+        start = of[1]["literal"] - 1
+        return f"pc.utf8_slice_codeunits({first}, start={start}, stop={start + of[2]['literal']})"
+    if function == "concat":
+        return f"pc.binary_join_element_wise({first}, {arrow_expression(of[1])}, pc.scalar(''))"
+    if function == "nullif":
+        equal = _true(f"({first} == {_operand(of[1])})")
+        return f"pc.if_else({equal}, pc.scalar(None), {first})"
     if function == "cast":
         return f"{first}.cast({arrow_type(term['type'])}, safe=True)"
-    if function == "coalesce":
-        return f"pc.coalesce({', '.join(map(arrow_expression, of))})"
     if function == "if":
         return f"pc.if_else({_true(first)}, {arrow_expression(of[1])}, {arrow_expression(of[2])})"
     if function == "between":

@@ -31,6 +31,7 @@ class DuckDB(Dialect):
         uint64="UBIGINT",
         binary="BLOB",
     )
+    infix: ClassVar[dict[str, str]] = {**Dialect.infix, "//": "//"}
 
     def timestamp(self, unit: str, zone: str | None = None) -> str:
         """Return the type of timestamps of a unit."""

@@ -74,9 +74,8 @@ _TYPES = {
 }  # fmt: skip
 _TYPES_MISSING = ["int8", "int16", "uint8", "uint16", "uint32", "uint64", "timestamp(ms)", "timestamp(ns)"]
 _FUNCTIONS_MISSING = [
-    "is not distinct from", "is distinct from", "is true", "like", "+", "-", "*", "%", "abs", "cast",
-    "try cast", "coalesce", "if", "column comparison", "null in list", "limited relation",
-    "distinct relation", "update",
+    "is not distinct from", "is distinct from", "is true", "like", "expression", "column comparison",
+    "null in list", "limited relation", "distinct relation", "update",
 ]  # fmt: skip
 _JOINS_MISSING = ["inner", "left", "right", "full", "semi", "anti", "not in"]
 _COMPARISONS = {

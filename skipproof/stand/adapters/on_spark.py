@@ -10,7 +10,7 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyspark
 from pyspark.sql import SparkSession
@@ -111,6 +111,8 @@ class Spark(Dialect):
     # A backslash escapes by default, as in questions.
     like_escape = ""
     starts_with = "startswith"
+    functions: ClassVar[dict[str, str]] = {"<<": "shiftleft", ">>": "shiftright"}
+    infix: ClassVar[dict[str, str]] = {**Dialect.infix, "//": "DIV"}
 
     def text(self, text: str) -> str:
         """Return a string literal; Spark unescapes backslashes, and a doubled quote begins a new literal."""

@@ -12,14 +12,18 @@ from .serving import Unsupported, parse_type, to_python
 
 _INFIX = {
     "=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "+": "+", "-": "-", "*": "*", "%": "%",
+    "//": "//", "concat": "+",
 }  # fmt: skip
 _METHODS = {
     "is null": "is_null()", "is not null": "is_not_null()", "is true": "fill_null(False)",
-    "is nan": "is_nan()", "abs": "abs()",
+    "is nan": "is_nan()", "abs": "abs()", "lower": "str.to_lowercase()", "upper": "str.to_uppercase()",
+    "year": "dt.year()", "month": "dt.month()", "day": "dt.day()", "truncate to year": "dt.truncate('1y')",
+    "truncate to month": "dt.truncate('1mo')", "truncate to day": "dt.truncate('1d')",
 }  # fmt: skip
 _MISSING_EQUAL = {"is not distinct from": "eq_missing", "is distinct from": "ne_missing"}
 # The result of is_between has its own name in early versions, which therefore do not prune by it.
 _HAS_IS_BETWEEN = keyword(pl.Expr.is_between, "closed") is not None
+_LENGTH = "len_chars" if hasattr(pl.col("a").str, "len_chars") else "n_chars"
 # The special characters of patterns of Rust's `regex`.
 _META = frozenset("\\.+*?()|[]{}^$#&-~")
 
@@ -33,7 +37,45 @@ def functions_missing() -> tuple[str, ...]:
         missing.append("coalesce")
     if not hasattr(column.str, "starts_with"):
         missing.append("starts with")
-    return tuple(missing)
+    missing += [
+        function
+        for function, (type_, of, right) in _SAMPLES.items()
+        if not _computes(function, type_, of, right)
+    ]
+    return ("<<", ">>", *missing)
+
+
+# For each function that early versions lack: a type, an argument of it, and the result.
+_SAMPLES: dict[str, tuple[str, Any, Any]] = {
+    "abs": ("int32", -2, 2),
+    "negate": ("int32", 2, -2),
+    "lower": ("string", "Ab", "ab"),
+    "upper": ("string", "Ab", "AB"),
+    "length": ("string", "é", 1),
+    "substring": ("string", "abc", "bc"),
+    "year": ("date", -1, 1969),
+    "month": ("date", -1, 12),
+    "day": ("date", -1, 31),
+    "truncate to year": ("timestamp(us)", -1, -31_536_000_000_000),
+    "truncate to month": ("timestamp(us)", -1, -2_678_400_000_000),
+    "truncate to day": ("timestamp(us)", -1, -86_400_000_000),
+}
+
+
+def _computes(function: str, type_: str, of: Any, result: Any) -> bool:
+    """Tell whether this version computes a function."""
+    operands = [
+        {"column": "x"},
+        *({"literal": 2, "type": "int32"} for _ in range(2 if function == "substring" else 0)),
+    ]
+
+    def is_right() -> bool:
+        small = pl.DataFrame([series("x", [of, None], type_)])
+        computed = small.select([eval(_call(function, operands, {}), {"pl": pl})])[:, 0]
+        cells = computed.cast(pl.Int64).to_list() if type_.startswith("timestamp") else computed.to_list()
+        return bool(cells == [result, None])
+
+    return works(is_right)
 
 
 def term_text(term: dict[str, Any]) -> str:
@@ -99,12 +141,21 @@ def _call(function: str, of: list[Any], term: dict[str, Any]) -> str:
         return f"{first}.{_METHODS[function]}"
     if function in _MISSING_EQUAL:
         return f"{first}.{_MISSING_EQUAL[function]}({_operand(of[1])})"
+    if function == "negate":
+        return f"(-{first})"
+    if function == "length":
+        # An unsigned length would wrap around below 0.
+        return f"{first}.str.{_LENGTH}().cast(pl.Int64)"
+    if function == "substring":
+        return f"{first}.str.slice({of[1]['literal'] - 1}, {of[2]['literal']})"
     if function in ("cast", "try cast"):
         return f"{first}.cast({dtype_text(term['type'])}, strict={function == 'cast'})"
     if function == "coalesce":
         return f"pl.coalesce([{', '.join(map(term_text, of))}])"
     if function == "if":
         return f"pl.when({first}).then({term_text(of[1])}).otherwise({term_text(of[2])})"
+    if function == "nullif":
+        return f"pl.when({first} == {_operand(of[1])}).then(None).otherwise({first})"
     if function == "between" and _HAS_IS_BETWEEN:
         return f"{first}.is_between({term_text(of[1])}, {term_text(of[2])})"
     if function == "between":

@@ -9,9 +9,19 @@ from .serving import Unsupported, parse_type
 
 _INFIX = {
     "=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "+": "+", "-": "-", "*": "*", "%": "%",
-    "and": "AND", "or": "OR",
+    "//": "/", "<<": "<<", ">>": ">>", "concat": "||", "and": "AND", "or": "OR",
 }  # fmt: skip
 _POSTFIX = {"is null": "IS NULL", "is not null": "IS NOT NULL", "is true": "IS TRUE"}
+_FUNCTIONS = {
+    "is nan": "isnan", "coalesce": "coalesce", "abs": "abs", "nullif": "nullif", "lower": "lower",
+    "upper": "upper", "length": "length", "substring": "substr",
+}  # fmt: skip
+# Functions of times, whose first argument is a text.
+_TIME_FUNCTIONS = {
+    "year": ("date_part", "year"), "month": ("date_part", "month"), "day": ("date_part", "day"),
+    "truncate to year": ("date_trunc", "year"), "truncate to month": ("date_trunc", "month"),
+    "truncate to day": ("date_trunc", "day"),
+}  # fmt: skip
 _EPOCH = datetime.datetime(1970, 1, 1)
 
 
@@ -30,6 +40,9 @@ class Dialect:
     semi, anti = "SEMI JOIN", "ANTI JOIN"
     like_escape = " ESCAPE '\\'"
     starts_with = "starts_with"
+    # Operators that the engine writes as functions.
+    functions: ClassVar[dict[str, str]] = {}
+    infix: ClassVar[dict[str, str]] = _INFIX
     no_limit = ""
 
     def name(self, name: str) -> str:
@@ -91,14 +104,16 @@ class Dialect:
     def call(self, function: str, of: list[Any], term: dict[str, Any]) -> str:
         """Return a function call."""
         parts = [self.term(part) for part in of]
-        if function in _INFIX:
-            return f"({f' {_INFIX[function]} '.join(parts)})"
+        if function in self.functions:
+            return f"{self.functions[function]}({', '.join(parts)})"
+        if function in self.infix:
+            return f"({f' {self.infix[function]} '.join(parts)})"
         if function in _POSTFIX:
             return f"({parts[0]} {_POSTFIX[function]})"
         if function in self.distinct:
             return f"({parts[0]} {self.distinct[function]} {parts[1]})"
-        if function == "not":
-            return f"(NOT {parts[0]})"
+        if function in ("not", "negate"):
+            return f"({'NOT' if function == 'not' else '-'} {parts[0]})"
         if function == "in":
             return f"({parts[0]} IN ({', '.join(parts[1:])}))"
         if function == "between":
@@ -109,7 +124,10 @@ class Dialect:
             return self.cast(parts[0], term["type"], word=function.upper().replace(" ", "_"))
         if function == "if":
             return f"CASE WHEN {parts[0]} THEN {parts[1]} ELSE {parts[2]} END"
-        named = {"is nan": "isnan", "coalesce": "coalesce", "starts with": self.starts_with, "abs": "abs"}
+        if function in _TIME_FUNCTIONS:
+            name, unit = _TIME_FUNCTIONS[function]
+            return f"{name}('{unit}', {parts[0]})"
+        named = {**_FUNCTIONS, "starts with": self.starts_with}
         if function not in named:
             raise Unsupported("the function " + function)
         return f"{named[function]}({', '.join(parts)})"

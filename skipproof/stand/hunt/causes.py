@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from oracles.answers.contradictions import Contradiction, Discrepancy, Oracle
 from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import PYARROW, StoredTable
+from strategies.engines.functions import TEXT_FUNCTIONS, TIME_FUNCTIONS
 from strategies.engines.questions import Call, Column, Literal, Question, Relation, Term, subterms
 
 # Functions and types of one family are pruned by the same code of an engine.
@@ -15,6 +16,9 @@ _FAMILIES = {
     "is not distinct from": "null-safe", "is distinct from": "null-safe", "is nan": "nan test",
     "like": "pattern", "starts with": "pattern", "+": "arithmetic", "-": "arithmetic", "*": "arithmetic",
     "%": "arithmetic", "cast": "cast", "try cast": "cast", "coalesce": "choice", "if": "choice",
+    "nullif": "choice", "//": "arithmetic", "<<": "arithmetic", ">>": "arithmetic", "negate": "arithmetic",
+    "abs": "arithmetic", **dict.fromkeys(TEXT_FUNCTIONS, "text function"),
+    **dict.fromkeys(TIME_FUNCTIONS, "time function"),
 }  # fmt: skip
 _TYPES = {
     "int": "integer", "uint": "unsigned", "float": "floating", "decimal": "decimal", "string": "text",

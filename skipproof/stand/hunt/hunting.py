@@ -19,7 +19,7 @@ from skipproof.stand.hunt.examining import QuestionResult, Write, examine
 from skipproof.stand.hunt.shrinking import smaller_worlds
 from skipproof.stand.hunt.tightness import measure_tightness
 from skipproof.stand.workers.workers import EngineClient
-from strategies.engines.conditions import Capabilities
+from strategies.engines.capabilities import Capabilities
 from strategies.engines.engine_questions import World, worlds
 from strategies.engines.engine_tables import ALONE, Writers
 from strategies.engines.files import write_stored

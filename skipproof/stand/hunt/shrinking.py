@@ -13,6 +13,7 @@ from skipproof.stand.hunt.examining import QuestionResult
 from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import StoredLayout, StoredTable, is_consistent
 from strategies.engines.engine_values import order, values
+from strategies.engines.functions import PARAMETERISED, TEXT_FUNCTIONS, TIME_FUNCTIONS
 from strategies.engines.questions import (
     ROW_NUMBER,
     Call,
@@ -34,7 +35,8 @@ _ROWS_SINGLY_MAX = 8
 _PLAIN_VALUES = 3
 _PLAIN_TYPE = "int32"
 # Functions whose operands cannot have another type.
-_OF_ONE_TYPE = frozenset({"like", "starts with", "is nan"})
+_OF_ONE_TYPE = frozenset({"like", "starts with", "is nan", *TEXT_FUNCTIONS, *TIME_FUNCTIONS})
+_HALVED_FROM = 8
 
 
 def smaller_worlds(world: World, fails: Fails, *, tries_max: int) -> Iterator[tuple[World, QuestionResult]]:
@@ -220,7 +222,12 @@ def _simpler_terms(term: Term) -> Iterator[Term]:
         return
     yield from (part for part in term.of if part.type == term.type)
     if len(term.of) > 2 and term.function in _VARIADIC:
-        for at in range(_VARIADIC[term.function], len(term.of)):
+        first = _VARIADIC[term.function]
+        if len(term.of) > _HALVED_FROM:
+            half = (first + len(term.of)) // 2
+            yield replace(term, of=term.of[:half])
+            yield replace(term, of=term.of[:first] + term.of[half:])
+        for at in range(first, len(term.of)):
             yield replace(term, of=term.of[:at] + term.of[at + 1 :])
     for at, part in enumerate(term.of):
         for simpler in _simpler_terms(part):
@@ -290,7 +297,8 @@ def _with_values(world: World, type_: str, others: Mapping[str, Json], to: str) 
         if isinstance(term, Literal):
             return Literal(of_value(term.value), to) if term.type == type_ else term
         if isinstance(term, Call):
-            term = replace(term, of=tuple(map(of_term, term.of)))
+            values_end = 1 if term.function in PARAMETERISED else len(term.of)
+            term = replace(term, of=(*map(of_term, term.of[:values_end]), *term.of[values_end:]))
         return replace(term, type=to) if term.type == type_ and _is_no_row_number(term) else term
 
     def of_table(table: StoredTable) -> StoredTable:

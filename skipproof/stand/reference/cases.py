@@ -3,17 +3,18 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
-from operator import add, mul, sub
+from math import prod
 
 from strategies.engines.engine_tables import StoredTable
 from strategies.engines.engine_values import integer_range
+from strategies.engines.functions import ARITHMETIC, STRICT, meaning
 from strategies.engines.questions import Call, Column, Json, Literal, Question, Term, subterms
 
 COMPARISON_FUNCTIONS = frozenset(
-    {"=", "!=", "<", "<=", ">", ">=", "is not distinct from", "is distinct from", "in", "between"}
+    {"=", "!=", "<", "<=", ">", ">=", "is not distinct from", "is distinct from", "in", "between", "nullif"}
 )
-_EXACT = {"+": add, "-": sub, "*": mul}
 NANS = ("NaN", "-NaN")
+_VALUES_MAX = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +66,35 @@ class Case:
             return (term.value,)
         if term.function == "if":
             return self.values(term.of[1]) + self.values(term.of[2])
-        if term.function == "abs":
-            return tuple(abs(value) for value in self.values(term.of[0]) if value is not None)
-        if term.function in _EXACT:
-            pairs = product(*(self.values(part) for part in term.of))
-            return tuple({_EXACT[term.function](x, y) for x, y in pairs if x is not None and y is not None})
+        if term.function in STRICT:
+            return self._strict_values(term)
+        if "cast" in term.function:
+            return self._cast_values(term)
+        if term.function == "nullif":
+            return (*self.values(term.of[0]), None)
         parts = (self.values(part) for part in term.of)
         return tuple(value for part in parts for value in part)
+
+    def _strict_values(self, term: Call) -> tuple[Json, ...]:
+        """Return the values of a function that is NULL where an operand is; integers are exact."""
+        operands = [self.values(part) for part in term.of]
+        evaluate = meaning(term.function, term.of[0].type)
+        if prod(map(len, operands)) > _VALUES_MAX and term.type.startswith(("int", "uint")):
+            # Too many to compute: as if all were possible.
+            return (*integer_range(term.type), None)
+        present = [some for some in product(*operands) if None not in some]
+        lacks_null = all(None not in each for each in operands)
+        return (*dict.fromkeys(evaluate(*some) for some in present), *(() if lacks_null else (None,)))
+
+    def _cast_values(self, term: Call) -> tuple[Json, ...]:
+        """Return the values of a cast; integers may exceed its type."""
+        cells = self.values(term.of[0])
+        lacking = (None,) if term.function == "try cast" else ()
+        if term.type == "string":
+            return (*(None if cell is None else str(cell) for cell in cells), *lacking)
+        if term.type == "float64":
+            return (*(None if cell is None else float(cell) for cell in cells), *lacking)
+        return (*cells, *lacking)
 
     @property
     def calls(self) -> Iterator[Call]:
@@ -149,8 +172,8 @@ def _under_not(case: Case, function: str) -> Iterator[Call]:
 
 
 def divides_negative(case: Case) -> bool:
-    """Tell whether the dividend of a remainder may be negative."""
-    divided = (call.of[0] for call in case.calls if call.function == "%")
+    """Tell whether the dividend of a remainder or of an integer quotient may be negative."""
+    divided = (call.of[0] for call in case.calls if call.function in ("%", "//"))
     return any(value < 0 for term in divided for value in case.values(term) if value is not None)
 
 
@@ -196,7 +219,7 @@ def _may_be(case: Case, operands: tuple[Term, ...], texts: tuple[str, ...]) -> b
 
 def overflows(case: Case) -> bool:
     """Tell whether a sum, difference, product or absolute value of integers may exceed its type."""
-    computed = (call for call in case.calls if call.function in (*_EXACT, "abs"))
+    computed = (call for call in case.calls if call.function in ARITHMETIC)
     return any(not _fits(case.values(call), call.type) for call in computed)
 
 

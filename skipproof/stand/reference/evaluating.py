@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from skipproof.stand.adapters.serving import Unsupported
 from skipproof.stand.reference.values import Nan, Row, Value, from_json, is_integer, wrap_integer
 from strategies.engines.engine_values import integer_range
+from strategies.engines.functions import ARITHMETIC, STRICT, meaning, result_type, units_per_day
 from strategies.engines.questions import Json
 
 # The position and the type of each column.
@@ -23,7 +24,6 @@ COMPARISONS: dict[str, Callable[[Value, Value], bool]] = {
     ">": lambda x, y: bool(x > y),
     ">=": lambda x, y: bool(x >= y),
 }
-ARITHMETIC = ("+", "-", "*", "%")
 _ROWS_WITHOUT_CACHE = 100
 
 
@@ -38,6 +38,8 @@ def compile_term(term: Json, schema: Schema) -> Evaluate:
     if "literal" in term:
         value = from_json(term["literal"], term["type"])
         return lambda row: value
+    if term["call"] == "in" and all("literal" in member for member in term["of"][1:]):
+        return _compile_list(term, schema)
     parts = [compile_term(part, schema) for part in term["of"]]
     call = function(term, schema)
     if len(parts) == 1:
@@ -55,14 +57,11 @@ def function(term: Json, schema: Schema) -> Callable[..., Value]:
     if name in COMPARISONS:
         compare = COMPARISONS[name]
         return lambda x, y: None if x is None or y is None else compare(x, y)
-    if name in ARITHMETIC:
-        type_ = type_of(term, schema)
-        return lambda x, y: None if x is None or y is None else compute_integer(name, x, y, type_)
-    if name == "abs":
-        type_ = type_of(term, schema)
-        return lambda x: None if x is None else compute_integer("*", x, -1 if x < 0 else 1, type_)
+    if name in STRICT:
+        return _strict(name, type_of(term["of"][0], schema))
     if name in ("cast", "try cast"):
-        return lambda x: None if x is None else cast(x, term["type"], fails=name == "cast")
+        source = type_of(term["of"][0], schema)
+        return lambda x: None if x is None else cast(x, source, term["type"], fails=name == "cast")
     if name not in _FUNCTIONS:
         raise Unsupported("the function " + name)
     return _FUNCTIONS[name]
@@ -74,8 +73,8 @@ def type_of(term: Json, schema: Schema) -> str:
         return schema[term["column"]][1]
     if "type" in term:
         return str(term["type"])
-    if term["call"] in (*ARITHMETIC, "abs", "coalesce"):
-        return type_of(term["of"][0], schema)
+    if term["call"] in STRICT or term["call"] in ("coalesce", "nullif"):
+        return result_type(term["call"], type_of(term["of"][0], schema))
     return type_of(term["of"][1], schema) if term["call"] == "if" else "boolean"
 
 
@@ -92,27 +91,50 @@ def _columns_of(term: Json) -> Iterator[str]:
         yield from _columns_of(part)
 
 
-def compute_integer(name: str, x: int, y: int, type_: str) -> int | None:
-    """Compute with integers, which wrap around; the remainder has the sign of the dividend.
+def _strict(name: str, first: str) -> Callable[..., Value]:
+    """Return a function that is NULL where an operand is; integers wrap around.
 
     Raises:
-        Unsupported: the type is no integer.
+        Unsupported: arithmetic of a type that is no integer.
     """
-    if not is_integer(type_):
-        raise Unsupported("arithmetic of " + type_)
-    if name == "%":
-        return None if y == 0 else (abs(x) % abs(y)) * (-1 if x < 0 else 1)
-    return wrap_integer({"+": x + y, "-": x - y, "*": x * y}[name], type_)
+    if name in ARITHMETIC and not is_integer(first):
+        raise Unsupported("arithmetic of " + first)
+    compute, type_ = meaning(name, first), result_type(name, first)
+    if name not in ARITHMETIC:
+        return lambda *values: None if None in values else compute(*values)
+
+    def compute_integer(*values: Value) -> Value:
+        result = None if None in values else compute(*values)
+        return None if result is None else wrap_integer(result, type_)
+
+    return compute_integer
 
 
-def cast(value: Value, type_: str, *, fails: bool) -> Value:
-    """Cast an integer to another type; if it does not fit, it wraps around, or is NULL for TRY_CAST.
+def _compile_list(term: Json, schema: Schema) -> Evaluate:
+    """Return a function that evaluates IN with a list of constants."""
+    value = compile_term(term["of"][0], schema)
+    members = frozenset(from_json(member["literal"], member["type"]) for member in term["of"][1:])
+    absent = None if None in members else False
+
+    def evaluate(row: Row) -> Value:
+        tested = value(row)
+        return None if tested is None else tested in members or absent
+
+    return evaluate
+
+
+def cast(value: Value, source: str, type_: str, *, fails: bool) -> Value:
+    """Cast an integer to another type, or a timestamp to its date.
+
+    An integer that does not fit wraps around, or is NULL for TRY_CAST.
 
     Raises:
         Unsupported: there is no such cast.
     """
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise Unsupported("casts to " + type_)
+    if source.startswith("timestamp") and type_ == "date":
+        return meaning("truncate to day", source)(value) // units_per_day(source)
+    if not is_integer(source) or not (is_integer(type_) or type_ in ("string", "float64")):
+        raise Unsupported(f"casts of {source} to {type_}")
     if type_ == "string":
         return str(value)
     if type_ == "float64":
@@ -200,6 +222,7 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "like": _like,
     "starts with": lambda text, start: None if text is None or start is None else text.startswith(start),
     "coalesce": _coalesce,
+    "nullif": lambda x, y: None if x is None or (y is not None and x == y) else x,
     "if": lambda condition, yes, no: yes if condition is True else no,
 }
 

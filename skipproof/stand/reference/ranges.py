@@ -4,14 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from skipproof.stand.reference.evaluating import ARITHMETIC, compute_integer
 from skipproof.stand.reference.statistics import Facts, StatisticsRules
-from skipproof.stand.reference.values import NAN, Nan, Value, from_json, is_float, is_integer
+from skipproof.stand.reference.values import NAN, Nan, Value, from_json, is_float, is_integer, wrap_integer
 from strategies.engines.engine_values import integer_range
 from strategies.engines.questions import Json
 
 Lookup: TypeAlias = Callable[[str], Facts]
 
+# The arithmetic with a constant of which the range is known.
+_RANGED = ("+", "-", "*", "%")
 TRUE, FALSE, NULL = 1, 2, 4
 ANY = TRUE | FALSE | NULL
 
@@ -43,7 +44,7 @@ class RangeRules(StatisticsRules):
         if "literal" in term:
             return self.point(from_json(term["literal"], term["type"]))
         name, of = term["call"], term["of"]
-        if name in ARITHMETIC and "literal" in of[1]:
+        if name in _RANGED and "literal" in of[1]:
             return self.arithmetic_range(name, self.range_of(of[0], lookup), of[1])
         if name in ("cast", "try cast"):
             return self.cast_range(term, self.range_of(of[0], lookup))
@@ -96,9 +97,7 @@ class RangeRules(StatisticsRules):
         lower, upper = ends[name]
         if not self.fits(lower, upper, type_):
             return unbounded
-        return replace(
-            x, lower=compute_integer(name, x.lower, y, type_), upper=compute_integer(name, x.upper, y, type_)
-        )
+        return replace(x, lower=wrap_integer(lower, type_), upper=wrap_integer(upper, type_))
 
     def fits(self, lower: int, upper: int, type_: str) -> bool:
         """Tell whether a type can hold all integers of a range."""
@@ -125,7 +124,7 @@ class RangeRules(StatisticsRules):
 
     def keeps_order(self, type_: str) -> bool:
         """Tell whether a cast to a type keeps the order of integers; a cast to text does not."""
-        return type_ != "string"
+        return is_integer(type_) or type_ == "float64"
 
     def coalesce_range(self, x: Range, y: Range) -> Range:
         """Return the range of COALESCE of two operands."""

@@ -1,0 +1,230 @@
+"""Draw the operands of conditions and the keys of orders: columns, and expressions of them.
+
+Each operand has a pool of its own values, from which constants beside it are chosen. What engines do beyond
+the range of a type, with shifted negative numbers, or with times that nanoseconds cannot count differs, and
+is an error in some; such calls are drawn only over values that are none of these. A column's sum, difference
+or product with a constant alone may overflow.
+
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+from typing import TypeAlias
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+
+from strategies.choices import choose
+from strategies.engines.capabilities import ConditionScope
+from strategies.engines.engine_tables import ValuePool
+from strategies.engines.engine_values import integer_range, values
+from strategies.engines.functions import DATE_PARTS, TRUNCATIONS, meaning, result_type, units_per_day
+from strategies.engines.questions import Call, Column, Json, Literal, Term
+
+INTEGERS = ("int8", "int16", "int32", "int64")
+COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
+_NANOSECONDS_MAX = 2**63 // 1_000 - 1
+_EXACT_MAX = 2**53
+# DuckDB rounds nanoseconds to the next microsecond before it takes a time apart.
+_PLAIN_TIMES = ("date", "timestamp(us)", "timestamp(ms)")
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A term, and the values that it may have other than NULL."""
+
+    term: Term
+    pool: ValuePool
+
+
+_Apply: TypeAlias = Callable[[DrawFn, ConditionScope, Operand], Operand | None]
+
+
+def operand(draw: DrawFn, scope: ConditionScope, *, often: bool = False) -> Operand:
+    """Draw a column, or one time in three an expression of it.
+
+    Args:
+        often: Draw an expression wherever the engine has them.
+    """
+    inner = column(scope, choose(draw, sorted(scope.pools)))
+    if scope.has_functions("expression") and choose(draw, (True,) if often else (False, False, True)):
+        for _ in range(choose(draw, (1, 1, 2))):
+            inner = computed(draw, scope, inner)
+    return inner
+
+
+def column(scope: ConditionScope, name: str) -> Operand:
+    """Return a column as an operand."""
+    return Operand(Column(name, scope.pools[name].type), scope.pools[name])
+
+
+def computed(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand:
+    """Draw a function of an operand; the operand itself if the function would have an error."""
+    type_ = inner.pool.type
+    possible = [
+        apply
+        for functions, types, apply in _CALLS
+        if scope.has_functions(*functions) and (not types or type_ in types)
+    ]
+    return (choose(draw, possible)(draw, scope, inner) if possible else None) or inner
+
+
+def constant(draw: DrawFn, pool: ValuePool) -> Literal:
+    """Draw a value of a pool as a constant."""
+    return Literal(choose(draw, pool.values), pool.type)
+
+
+def _strict(function: str, *operands: Operand) -> Operand | None:
+    """Return a call, or None if a value would not fit its type."""
+    first = operands[0].pool.type
+    evaluate, type_ = meaning(function, first), result_type(function, first)
+    results = [evaluate(*some) for some in product(*(each.pool.values for each in operands))]
+    if type_ in INTEGERS and not _fit(results, type_):
+        return None
+    term = Call(function, tuple(each.term for each in operands), type_)
+    return Operand(term, _pool(type_, results))
+
+
+def _fit(results: list[Json], type_: str) -> bool:
+    low, high = integer_range(type_)
+    return all(low <= result <= high for result in results)
+
+
+def _pool(type_: str, results: list[Json]) -> ValuePool:
+    """Return a pool of distinct values; values of the type if there is none."""
+    return ValuePool(type_, tuple({repr(result): result for result in results}.values()) or values(type_)[:2])
+
+
+def _with_constant(value: Json, type_: str) -> Operand:
+    return Operand(Literal(value, type_), ValuePool(type_, (value,)))
+
+
+def _arithmetic(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
+    """Draw arithmetic with a small constant, on either side, or with a column of the type."""
+    type_ = inner.pool.type
+    operator = choose(draw, [symbol for symbol in ("+", "-", "*") if scope.has_functions(symbol)])
+    alike = [name for name, pool in scope.pools.items() if pool.type == type_]
+    small = _with_constant(choose(draw, (1, 2, 3)), type_)
+    shape = choose(draw, ("constant", "constant", "constant", "reversed", "column"))
+    if shape == "column" and alike and scope.has_functions("column comparison"):
+        return _strict(operator, inner, column(scope, choose(draw, alike)))
+    if shape == "reversed":
+        return _strict(operator, small, inner)
+    fitting = _strict(operator, inner, small)
+    if fitting is None and isinstance(inner.term, Column) and draw(st.booleans()):
+        return Operand(Call(operator, (inner.term, small.term), type_), inner.pool)
+    return fitting
+
+
+def _remainder(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
+    return _strict("%", inner, _with_constant(choose(draw, (2, 1, 3, 10)), inner.pool.type))
+
+
+def _quotient(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
+    return _strict("//", inner, _with_constant(choose(draw, (2, 1, 3, 10)), inner.pool.type))
+
+
+def _sign(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
+    return _strict(choose(draw, ("negate", "abs")), inner)
+
+
+def _shift(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
+    operator = choose(draw, (">>", "<<"))
+    if operator == "<<" and min(inner.pool.values) < 0:
+        return None
+    return _strict(operator, inner, _with_constant(choose(draw, (1, 2, 3)), "int32"))
+
+
+def _text(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
+    return _strict(choose(draw, ("lower", "upper", "length")), inner)
+
+
+def _substring(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
+    start, count = choose(draw, (1, 1, 1, 2, 3)), choose(draw, (1, 2, 3, 16, 0))
+    return _strict("substring", inner, _with_constant(start, "int32"), _with_constant(count, "int32"))
+
+
+def _concatenation(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
+    other = _with_constant(choose(draw, ("a", "", "b", "%")), "string")
+    return _strict("concat", *(choose(draw, ((inner, other), (other, inner)))))
+
+
+def _date_part(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
+    return _strict(choose(draw, DATE_PARTS), inner)
+
+
+def _truncation(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
+    """Draw a truncation; some engines count in nanoseconds for it."""
+    times = {"us": 1, "ms": 1_000, "ns": 1}[inner.pool.type[len("timestamp(") :][:2]]
+    unit = choose(draw, TRUNCATIONS)
+    if inner.pool.type == "timestamp(ns)":
+        # The start of the first year that nanoseconds can count is before their range.
+        near = [value for value in inner.pool.values if abs(value) > 2**63 - 366 * 86_400 * 10**9]
+        return None if near else _strict(unit, inner)
+    year_us = 366 * 86_400 * 10**6
+    beyond = [value for value in inner.pool.values if abs(value * times) > _NANOSECONDS_MAX - year_us]
+    return None if beyond else _strict(unit, inner)
+
+
+def _coalesce(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand:
+    other = constant(draw, inner.pool)
+    return Operand(Call("coalesce", (inner.term, other), inner.pool.type), inner.pool)
+
+
+def _nullif(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand:
+    other = constant(draw, inner.pool)
+    return Operand(Call("nullif", (inner.term, other), inner.pool.type), inner.pool)
+
+
+def _if(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand:
+    """Draw a choice between an operand and a constant, either of which may come first."""
+    symbols = [symbol for symbol in COMPARISONS if scope.has_functions(symbol)]
+    tested = column(scope, choose(draw, sorted(scope.pools)))
+    test = Call(choose(draw, symbols), (tested.term, constant(draw, tested.pool)))
+    branches = choose(
+        draw, ((inner.term, constant(draw, inner.pool)), (constant(draw, inner.pool), inner.term))
+    )
+    return Operand(Call("if", (test, *branches), inner.pool.type), inner.pool)
+
+
+def _cast(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
+    """Draw a cast of integers; only TRY_CAST is of values that the type does not hold."""
+    kind = choose(draw, [kind for kind in ("try cast", "cast") if scope.has_functions(kind)])
+    target = choose(draw, ("int64", "float64", "string", "int32", "int8", "int16"))
+    results: list[Json] = list(inner.pool.values)
+    if target in INTEGERS:
+        low, high = integer_range(target)
+        results = [value for value in results if low <= value <= high]
+    elif target == "float64":
+        results = [float(value) for value in results if abs(value) <= _EXACT_MAX]
+    else:
+        results = [str(value) for value in results]
+    if kind == "cast" and len(results) < len(inner.pool.values):
+        return None
+    return Operand(Call(kind, (inner.term,), target), _pool(target, results))
+
+
+def _date(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand:
+    days = [count // units_per_day(inner.pool.type) for count in inner.pool.values]
+    return Operand(Call("cast", (inner.term,), "date"), _pool("date", days))
+
+
+# For each call: the functions that it needs, and the types that it applies to.
+_CALLS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Apply], ...] = (
+    *[(("+",), INTEGERS, _arithmetic)] * 2,
+    (("%",), INTEGERS, _remainder),
+    (("//",), INTEGERS, _quotient),
+    (("negate", "abs"), INTEGERS, _sign),
+    (("<<", ">>"), INTEGERS, _shift),
+    *[(("cast",), INTEGERS, _cast)] * 2,
+    (("lower", "upper", "length"), ("string",), _text),
+    *[(("substring",), ("string",), _substring)] * 2,
+    (("concat",), ("string",), _concatenation),
+    *[(DATE_PARTS, _PLAIN_TIMES, _date_part)] * 2,
+    (TRUNCATIONS, _PLAIN_TIMES[1:], _truncation),
+    (("cast", "cast to date"), _PLAIN_TIMES[1:], _date),
+    (("coalesce",), (), _coalesce),
+    (("nullif",), (), _nullif),
+    (("if",), (), _if),
+)
