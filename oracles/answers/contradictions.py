@@ -80,7 +80,7 @@ def _out_of_order(question: Question, answer: Rows, whole_answer: Rows) -> Contr
     end = None if question.limit is None else question.offset + question.limit
     expected = whole_answer[question.offset : end]
     names = [key.by.name for key in question.order if hasattr(key.by, "name")]
-    positions = [question.select.index(name) for name in names]
+    positions = [question.answer_columns.index(name) for name in names]
 
     def keys(rows: Rows) -> list[Any]:
         return [[_comparable(row[position]) for position in positions] for row in rows]

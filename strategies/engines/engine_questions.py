@@ -14,7 +14,7 @@ from hypothesis.strategies import DrawFn
 from strategies.choices import choose
 from strategies.engines.capabilities import Capabilities, ConditionScope
 from strategies.engines.conditions import condition
-from strategies.engines.engine_tables import StoredTable, stored_tables, value_pools
+from strategies.engines.engine_tables import StoredTable, ValuePool, stored_tables, value_pools
 from strategies.engines.questions import (
     ROW_NUMBER,
     Aggregate,
@@ -26,13 +26,16 @@ from strategies.engines.questions import (
     Relation,
     Term,
 )
-from strategies.engines.terms import operand
+from strategies.engines.terms import INTEGERS, Operand, column, operand
 
 LEFT, RIGHT, RIGHT_PREFIX = "t", "u", "u_"
 JOINS = ("inner", "left", "right", "full", "semi", "anti", "not in")
 _ONE_SIDED = ("semi", "anti", "not in")
 _OFTEN = frozenset({"filter"})
 _ONE_IN_FOUR: st.SearchStrategy[bool] = st.sampled_from((False, False, False, True))
+# No table has more rows. Sums of integers of this size fit 32 bits, in which some engines add.
+_ROWS_MAX, _SUMMED_MAX = 20_000, 100_000
+_COUNTS = ValuePool("int64", (0, 1, 2, 3, _ROWS_MAX))
 # Writing the files of a world takes as long as ten or twenty questions.
 QUESTIONS_MAX = 12
 
@@ -203,27 +206,63 @@ def _relation(draw: DrawFn, scope: ConditionScope, table: str, key: str, number:
 
 
 def _aggregate(draw: DrawFn, scope: ConditionScope) -> Question:
-    names = sorted(scope.pools)
-    aggregates = [
-        *(
-            Aggregate("count", name)
-            for name in [None, *names]
-            if name is None or scope.has_functions("count")
-        ),
-        *(
-            Aggregate(function, name)
-            for function in ("min", "max")
-            if scope.has_functions(function)
-            for name in names
-        ),
-    ]
-    grouped = scope.has_functions("group by") and draw(st.integers(0, 3)) == 3
+    grouped = scope.has_functions("group by") and draw(st.integers(0, 2)) == 2
+    count = choose(draw, (1, 1, 2, 3))
+    # DataFusion refuses two columns of the same expression.
+    aggregates = dict(_one_aggregate(draw, scope) for _ in range(count))
+    pools = {
+        f"aggregate {at}": _aggregate_pool(aggregate, pool)
+        for at, (aggregate, pool) in enumerate(aggregates.items())
+    }
+    group = _aggregated(draw, scope) if grouped else None
+    outputs = ConditionScope(scope.capabilities, {**pools, **({"group": group.pool} if group else {})})
+    having = scope.has_functions("having") and draw(_ONE_IN_FOUR)
+    ordered = group is not None and scope.has_functions("order by aggregate") and draw(st.booleans())
     return Question(
         area="aggregate",
         source=Relation(table=LEFT, where=_maybe_condition(draw, scope)),
-        aggregates=tuple(draw(st.lists(st.sampled_from(aggregates), min_size=1, max_size=3, unique=True))),
-        group=choose(draw, names) if grouped else None,
+        aggregates=tuple(aggregates),
+        group=group.term if group else None,
+        having=condition(draw, outputs, 1) if having else None,
+        order=(_key(draw, column(outputs, choose(draw, sorted(outputs.pools))).term),) if ordered else (),
+        limit=choose(draw, (1, 2, 3)) if ordered else None,
     )
+
+
+def _aggregated(draw: DrawFn, scope: ConditionScope) -> Operand:
+    """Draw a column, or half of the time an expression, to group by or to aggregate."""
+    drawn = operand(draw, scope, often=draw(st.booleans()) and scope.has_functions("aggregate expression"))
+    plain = isinstance(drawn.term, Column) or scope.has_functions("aggregate expression")
+    return drawn if plain else column(scope, choose(draw, sorted(scope.pools)))
+
+
+def _one_aggregate(draw: DrawFn, scope: ConditionScope) -> tuple[Aggregate, ValuePool]:
+    """Draw an aggregate, with the pool of the values that it aggregates."""
+    functions = [name for name in ("count", "min", "max", "sum") if scope.has_functions(name)]
+    function = choose(draw, ("count of rows", *functions, *functions))
+    filtered = scope.has_functions("filtered aggregate") and draw(_ONE_IN_FOUR)
+    where = condition(draw, scope, 1) if filtered else None
+    if function == "count of rows":
+        return Aggregate("count", where=where), _COUNTS
+    of = _aggregated(draw, scope)
+    small = of.pool.type in INTEGERS and all(abs(value) <= _SUMMED_MAX for value in of.pool.values)
+    if function == "sum" and not small:
+        function = "count"
+    if function == "count" and not scope.has_functions("count"):
+        return Aggregate("count", where=where), _COUNTS
+    distinct = (
+        function in ("count", "sum") and scope.has_functions("distinct aggregate") and draw(_ONE_IN_FOUR)
+    )
+    return Aggregate(function, of.term, distinct=distinct, where=where), of.pool
+
+
+def _aggregate_pool(aggregate: Aggregate, pool: ValuePool) -> ValuePool:
+    """Return values that an aggregate may have, including the greatest."""
+    if aggregate.function == "count":
+        return _COUNTS
+    if aggregate.function == "sum":
+        return ValuePool("int64", (*pool.values, *(value * _ROWS_MAX for value in pool.values)))
+    return pool
 
 
 def _change(draw: DrawFn, scope: ConditionScope) -> Question:
@@ -258,9 +297,12 @@ def _select(draw: DrawFn, scope: ConditionScope) -> tuple[str, ...]:
 
 @st.composite
 def _limits(draw: DrawFn) -> tuple[int | None, int]:
-    """Draw LIMIT and OFFSET, mostly small; an OFFSET may stand alone, and either may reach beyond the end."""
+    """Draw LIMIT and OFFSET, mostly small; an OFFSET may stand alone.
+
+    Either may reach beyond a row group, or beyond the end.
+    """
     limit = choose(draw, (1, 2, 3, 5, 1, 2, 3, 5, 0, 1_000, None))
-    offset = choose(draw, (0, 0, 0, 1, 3, 1_000))
+    offset = choose(draw, (0, 0, 0, 1, 3, choose(draw, (8, 40, 700, 1_000, 2_048, 3_000))))
     return limit, offset if limit is not None else offset or 2
 
 

@@ -125,14 +125,29 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """count, min, max or sum of a column, or the count of all rows."""
+    """count, min, max or sum of an expression, or the count of all rows.
+
+    Attributes:
+        distinct: Whether each value counts once.
+        where: The condition of FILTER, which rows must satisfy.
+    """
 
     function: str
-    of: str | None = None
+    of: Term | None = None
+    distinct: bool = False
+    where: Term | None = None
+
+    @property
+    def type(self) -> str:
+        """The type of its value."""
+        return "int64" if self.of is None or self.function in ("count", "sum") else self.of.type
 
     def json(self) -> Json:
-        """Return the aggregate in JSON."""
-        return {"function": self.function, "of": self.of}
+        """Return the aggregate in JSON; DISTINCT and FILTER stand there only if it has them."""
+        others: dict[str, Json] = {"distinct": True} if self.distinct else {}
+        if self.where is not None:
+            others["where"] = self.where.json()
+        return {"function": self.function, "of": _column_or_term(self.of), **others}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +158,8 @@ class Question:
         area: The class of questions: filter, limit, topk, join, aggregate or dml.
         select: The columns of the answer, in order; empty with aggregates. The right columns of a join
             have names that no left column has.
+        having: A condition on the columns of the answer, which are named as in `answer_columns`.
+        order: With aggregates, of columns of the answer too.
         change: delete, or the column that an update sets to `to`; the answer is then the table afterwards.
     """
 
@@ -152,7 +169,8 @@ class Question:
     join: Join | None = None
     where: Term | None = None
     aggregates: tuple[Aggregate, ...] = ()
-    group: str | None = None
+    group: Term | None = None
+    having: Term | None = None
     order: tuple[Key, ...] = ()
     limit: int | None = None
     offset: int = 0
@@ -168,7 +186,8 @@ class Question:
             "join": None if self.join is None else self.join.json(),
             "where": None if self.where is None else self.where.json(),
             "aggregates": [aggregate.json() for aggregate in self.aggregates],
-            "group": self.group,
+            "group": _column_or_term(self.group),
+            "having": None if self.having is None else self.having.json(),
             "order": [key.json() for key in self.order],
             "limit": self.limit,
             "offset": self.offset,
@@ -182,6 +201,14 @@ class Question:
         return (self.source,) if self.join is None else (self.source, self.join.right)
 
     @property
+    def answer_columns(self) -> tuple[str, ...]:
+        """The columns of its answer: the selected ones, or `group`, `aggregate 0`, `aggregate 1` ..."""
+        if not self.aggregates:
+            return self.select
+        numbers = range(len(self.aggregates))
+        return (*(("group",) if self.group is not None else ()), *(f"aggregate {at}" for at in numbers))
+
+    @property
     def terms(self) -> Iterator[Term]:
         """The expressions of the question, outermost ones only."""
         parts: tuple[Question | Relation, ...] = (self, *self.relations)
@@ -189,6 +216,16 @@ class Question:
             yield from (key.by for key in part.order)
             if part.where is not None:
                 yield part.where
+        for aggregate in self.aggregates:
+            yield from (term for term in (aggregate.of, aggregate.where) if term is not None)
+        yield from (term for term in (self.group, self.having) if term is not None)
+
+
+def _column_or_term(term: Term | None) -> Json:
+    """Return a term in JSON, a column as its name alone."""
+    if term is None:
+        return None
+    return term.name if isinstance(term, Column) else term.json()
 
 
 def subterms(term: Term) -> Iterator[Term]:

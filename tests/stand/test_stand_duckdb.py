@@ -45,13 +45,13 @@ ASKED = {
         Question(
             area="aggregate",
             source=LEFT,
-            aggregates=(Aggregate("min", "z"), Aggregate("max", "z"), Aggregate("count", "z")),
+            aggregates=(Aggregate("min", Z), Aggregate("max", Z), Aggregate("count", Z)),
         ),
         [[-1, FAR, 3]],
     ),
     "groups": (
         Question(
-            area="aggregate", source=LEFT, aggregates=(Aggregate("count"), Aggregate("min", "z")), group="z"
+            area="aggregate", source=LEFT, aggregates=(Aggregate("count"), Aggregate("min", Z)), group=Z
         ),
         [[-1, 1, -1], [0, 1, 0], [FAR, 1, FAR], [None, 1, None]],
     ),

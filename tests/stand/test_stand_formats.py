@@ -105,9 +105,9 @@ ANY = {
             source=Relation(table="t", where=call("is not null", T)),
             aggregates=(
                 Aggregate("count"),
-                Aggregate("count", "s"),
-                Aggregate("min", "d"),
-                Aggregate("max", "t"),
+                Aggregate("count", S),
+                Aggregate("min", D),
+                Aggregate("max", T),
             ),
         ),
         [[3, 2, "-2.25", 10**15]],
@@ -294,7 +294,7 @@ def test_every_layout_gives_the_same_rows(worker: Worker) -> None:
 
 def test_what_an_engine_lacks_is_said_to_be_unsupported(worker: Worker) -> None:
     delete = Question(area="dml", source=Relation(table="t"), select=("rid",), change="delete")
-    least = Question(area="aggregate", source=Relation(table="t"), aggregates=(Aggregate("min", "rid"),))
+    least = Question(area="aggregate", source=Relation(table="t"), aggregates=(Aggregate("min", RID),))
     asked = {"datafusion": delete, "iceberg": ANY["like"][0], "deltalake": least}[worker.hello.engine]
     settings = {"reader": "pyarrow"} if worker.hello.engine == "deltalake" else {}
     reply = worker.ask(tables={"t": TABLE, "u": OTHER}, settings=settings, questions=[asked.json()])

@@ -68,7 +68,9 @@ def as_deletes(asked: World) -> World:
 
 
 def extreme(type_: str, cells: list[Json]) -> World:
-    return world(type_, cells, area="aggregate", select=(), aggregates=(Aggregate("max", "a"),))
+    return world(
+        type_, cells, area="aggregate", select=(), aggregates=(Aggregate("max", Column("a", type_)),)
+    )
 
 
 def arithmetic_world(operator: str, operand: int, comparison: str, value: int, cell: int) -> World:
@@ -86,6 +88,8 @@ WRITTEN_NANOSECOND = world(
 BY_A = (Key(Column("a", "float64")), Key(ROW_NUMBER))
 ZEROS_IN_ORDER = world("float64", [0.0, -0.0], area="topk", order=BY_A)
 ZERO_IN_LIST = world("float64", [-0.0], call_with_constants("in", "float64", 0.0, 1.0))
+_NULLIF = Call("nullif", (Column("a", "float64"), Literal(-0.0, "float64")), "float64")
+ZERO_IN_NULLIF = world("float64", [0.0], Call("is null", (_NULLIF,)))
 BEYOND = arithmetic_world("-", 2, ">", 2**30, -(2**31))
 NO_LIST_HAS_NULL = world("int32", [None], Call("not", (call_with_constants("in", "int32", 1, 2),)))
 ALONE = world("int32", [1])
@@ -117,6 +121,8 @@ SHOWN: list[tuple[str, str, dict[str, str], World]] = [
     ("the sign of NaN", "deltalake", {}, NEGATIVE_NAN),
     ("the order of zeros", "datafusion", {}, ZEROS_IN_ORDER),
     ("the order of zeros", "deltalake", {}, ZEROS_IN_ORDER),
+    ("zeros in NULLIF", "datafusion", {}, ZERO_IN_NULLIF),
+    ("zeros in NULLIF", "deltalake", {}, ZERO_IN_NULLIF),
     ("zeros that are looked up", "arrow", {}, ZERO_IN_LIST),
     ("zeros that are looked up", "deltalake", SCANNED, ZERO_IN_LIST),
     ("zeros that are looked up", "iceberg", {}, ZERO_IN_LIST),

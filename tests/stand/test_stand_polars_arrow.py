@@ -184,12 +184,12 @@ ONLY_POLARS = {
         Question(
             area="aggregate",
             source=of_t(),
-            group="b",
-            aggregates=(COUNT, Aggregate("count", "a"), Aggregate("min", "a"), Aggregate("max", "d")),
+            group=B,
+            aggregates=(COUNT, Aggregate("count", A), Aggregate("min", A), Aggregate("max", D)),
         ),
         [[False, 2, 1, 5, "9.99"], [None, 1, 1, 3, None], [True, 3, 3, 1, "0.25"]],
     ),
-    "sums": (Question(area="aggregate", source=of_t(), aggregates=(Aggregate("sum", "a"),)), [[19]]),
+    "sums": (Question(area="aggregate", source=of_t(), aggregates=(Aggregate("sum", A),)), [[19]]),
     "join of a limited side": (
         join_question(
             "inner",

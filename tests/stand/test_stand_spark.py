@@ -82,12 +82,13 @@ def text(value: str | None) -> Literal:
 
 BY_I = (key("i", descending=True), key("rid"))
 SEVEN = Literal(7, "int32")
+BY_NUMBER = Column("i", TYPES["i"][0])
 AGGREGATES = (
     Aggregate("count"),
-    Aggregate("count", "i"),
-    Aggregate("sum", "d"),
-    Aggregate("min", "s"),
-    Aggregate("max", "m"),
+    Aggregate("count", Column("i", TYPES["i"][0])),
+    Aggregate("sum", Column("d", TYPES["d"][0])),
+    Aggregate("min", Column("s", TYPES["s"][0])),
+    Aggregate("max", Column("m", TYPES["m"][0])),
 )
 # A question, and its rows in any order.
 CASES: list[tuple[Question, list[list[Any]]]] = [
@@ -133,7 +134,9 @@ CASES: list[tuple[Question, list[list[Any]]]] = [
         [[7, 6, "298.75", "${spark.app.name}", (10**12 + 1) * 1_000]],
     ),
     (
-        rows_where(call("<=", "i", SEVEN), area="aggregate", select=(), group="i", aggregates=AGGREGATES[:1]),
+        rows_where(
+            call("<=", "i", SEVEN), area="aggregate", select=(), group=BY_NUMBER, aggregates=AGGREGATES[:1]
+        ),
         [[-5, 1], [7, 2]],
     ),
 ]  # fmt: skip
@@ -243,7 +246,7 @@ def test_a_decimal_has_the_scale_of_its_type(worker: Worker) -> None:
     ]
     named = [{"name": name, "type": type_} for name, type_ in types.items()]
     table = {"t": {"columns": named, "blocks": [rows]}}
-    extremes = (Aggregate("min", "d"), Aggregate("max", "d"))
+    extremes = (Aggregate("min", Column("d", kind)), Aggregate("max", Column("d", kind)))
     asked = [
         rows_where(None, select=tuple(types)),
         rows_where(None, area="aggregate", select=(), aggregates=extremes),

@@ -88,7 +88,28 @@ def test_operands_of_every_test_are_expressions_and_lists_have_up_to_two_thousan
     for name in ("=", "<", "in", "between", "is null", "is not distinct from"):
         assert {"if", "nullif"} <= tests[name]
         assert tests[name].intersection(ARITHMETIC)
-    assert {"lower", "substring", "concat"} <= tests["like"] & tests["starts with"]
+    assert {"lower", "substring", "concat"} <= tests["like"] | tests["starts with"]
+
+
+def test_aggregates_groups_and_orders_are_of_expressions_with_all_that_sql_has(drawn_worlds):
+    questions = [question for world in drawn_worlds for question in world.questions]
+    aggregates = [aggregate for question in questions for aggregate in question.aggregates]
+    assert {aggregate.function for aggregate in aggregates} == {"count", "min", "max", "sum"}
+    assert {aggregate.function for aggregate in aggregates if aggregate.distinct} == {"count", "sum"}
+    filtered = {aggregate.function for aggregate in aggregates if aggregate.where is not None}
+    assert filtered == {"count", "min", "max", "sum"}
+    assert any(isinstance(aggregate.of, Call) for aggregate in aggregates)
+    assert any(isinstance(question.group, Call) for question in questions)
+    having = [question for question in questions if question.having is not None]
+    assert {question.group is None for question in having} == {True, False}
+    ordered = {key.by.name for question in questions if question.aggregates for key in question.order}
+    assert {"group", "aggregate 0"} <= ordered
+    keys = [[key.by for key in question.order] for question in questions if question.area == "topk"]
+    assert {len(by) for by in keys} == {1, 2, 3, 4}
+    first = {by[0].function for by in keys if isinstance(by[0], Call)}
+    assert {"try cast", "cast", "if", "coalesce"} <= first
+    assert first.intersection(ARITHMETIC)
+    assert {question.offset for question in questions} >= {8, 40, 700, 1_000, 2_048, 3_000}
 
 
 def _calls(worlds_of_all):

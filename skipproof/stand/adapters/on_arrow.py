@@ -25,7 +25,7 @@ import pyarrow.dataset as ds
 """
 _MISSING = (
     "%", "try cast", "null in list", "null safe join", "limited relation", "distinct relation", "group by",
-    "min", "max", "count",
+    "min", "max", "count", "sum", "filtered aggregate", "having",
 )  # fmt: skip
 
 
@@ -65,7 +65,7 @@ class OnArrow(Adapter):
         """Return text of a scan, whose dataset and condition `read` uses, or of a join of two scans."""
         if question["change"]:
             raise Unsupported("changes of Parquet files")
-        if question["order"] or question["group"]:
+        if question["order"] or question["group"] or question.get("having") is not None:
             raise Unsupported("orders and groups")
         if any(part != {"function": "count", "of": None} for part in question["aggregates"]):
             raise Unsupported("aggregates other than count(*)")

@@ -56,6 +56,15 @@ class DataFusion(Dialect):
         zone = f'Some("{inside[1]}")' if len(inside) > 1 else "None"
         return f"arrow_cast({text}, 'Timestamp({unit}, {zone})')"
 
+    def call(self, function: str, of: list[Any], term: dict[str, Any]) -> str:
+        """Return a function call; a choice between uint64 and a plain number would be a text."""
+        if function in ("nullif", "coalesce", "if"):
+            of = [
+                {"call": "cast", "of": [part], "type": "uint64"} if part.get("type") == "uint64" else part
+                for part in of
+            ]
+        return super().call(function, of, term)
+
     def literal(self, value: Any, type_: str) -> str:
         """Return a constant; NULL is cast like any other type."""
         return self.cast("NULL", type_) if value is None else super().literal(value, type_)

@@ -56,7 +56,7 @@ _TYPES_TO_TRY = {"int8": 1, "int16": 1, "timestamp(ms)": 1, "timestamp(us)": 1, 
 # Functions that a scan by pyarrow does not support, for versions that read only by pyarrow.
 _NOT_SCANNED = [
     "%", "try cast", "null in list", "limited relation", "distinct relation", "group by", "min", "max",
-    "count",
+    "count", "sum", "filtered aggregate", "having",
 ]  # fmt: skip
 # The options of tables; `docs/reference/table-layouts.md` defines them.
 _LAYOUTS = {
@@ -240,7 +240,8 @@ def _writer_without_statistics() -> str:
 def _scan_text(question: dict[str, Any]) -> str:
     """Return text that scans pyarrow's dataset of a table."""
     source = question["source"]
-    if question["join"] or question["order"] or question["group"] or question["where"] is not None:
+    conditions = (question["where"], question.get("having"))
+    if question["join"] or question["order"] or question["group"] or conditions != (None, None):
         raise Unsupported("anything but filters, limits and counts")
     if source["order"] or source["distinct"] or source["limit"] is not None or source["offset"]:
         raise Unsupported("subqueries that do more than filter")

@@ -52,7 +52,8 @@ class DuckDB(Dialect):
     def aggregate(self, aggregate: dict[str, Any]) -> str:
         """Return an aggregate; the minimum and maximum of `epoch_columns` as counts."""
         text = super().aggregate(aggregate)
-        is_moment = aggregate["of"] in self.epoch_columns and aggregate["function"] in ("min", "max")
+        is_moment = isinstance(aggregate["of"], str) and aggregate["of"] in self.epoch_columns
+        is_moment = is_moment and aggregate["function"] in ("min", "max")
         return f"epoch_us({text})" if is_moment else text
 
 

@@ -110,22 +110,39 @@ def _sorts(descending: tuple[bool, ...], nulls_last: tuple[bool, ...]) -> bool:
 
 
 def _aggregation_text(question: dict[str, Any]) -> str:
-    """Return the text of aggregates, with or without groups."""
+    """Return the text of aggregates, with or without groups, and of HAVING."""
     aggregates = enumerate(question["aggregates"])
-    parts = ", ".join(f"{_aggregate(aggregate)}.alias('aggregate {at}')" for at, aggregate in aggregates)
+    having = "" if question.get("having") is None else f".filter({term_text(question['having'])})"
+    # Counts are unsigned, which HAVING may negate.
+    widths = {"count": ".cast(pl.Int64)"} if having else {}
+    parts = ", ".join(
+        f"{_aggregate(aggregate)}{widths.get(aggregate['function'], '')}.alias('aggregate {at}')"
+        for at, aggregate in aggregates
+    )
     if question["group"]:
-        return f".{_GROUP_BY}({question['group']!r}).agg([{parts}])"
-    return f".select([{parts}])"
+        return f".{_GROUP_BY}({_column_or_term(question['group'])}.alias('group')).agg([{parts}])" + having
+    return f".select([{parts}])" + having
+
+
+def _column_or_term(of: Any) -> str:
+    """Return the text of an expression that may be the name of a column alone."""
+    return term_text({"column": of} if isinstance(of, str) else of)
 
 
 def _aggregate(aggregate: dict[str, Any]) -> str:
     """Return the text of one aggregate."""
+    where = aggregate.get("where")
     if aggregate["of"] is None:
-        return _LENGTH
-    column = f"pl.col({aggregate['of']!r})"
+        return _LENGTH if where is None else f"({term_text(where)}).sum()"
+    values = _column_or_term(aggregate["of"]) + ("" if where is None else f".filter({term_text(where)})")
+    if aggregate.get("distinct"):
+        values += ".drop_nulls().unique()"
     if aggregate["function"] == "count" and not _counts_values():
-        return column + ".is_not_null().sum()"
-    return f"{column}.{aggregate['function']}()"
+        return values + ".is_not_null().sum()"
+    if aggregate["function"] == "sum":
+        # SQL's sum of no value is NULL, not 0.
+        return f"pl.when({values}.count() > 0).then({values}.sum())"
+    return f"{values}.{aggregate['function']}()"
 
 
 @functools.cache
@@ -181,8 +198,11 @@ def _joins_nulls() -> bool:
 
 def _columns_after_join(question: dict[str, Any]) -> set[str]:
     """Return the columns that a question needs after its join."""
-    used = {*question["select"], question["group"], *(part["of"] for part in question["aggregates"])}
+    used = set(question["select"])
     terms = [question["where"], *(key["by"] for key in question["order"])]
+    parts = [question["group"], *(part["of"] for part in question["aggregates"])]
+    terms += [{"column": part} if isinstance(part, str) else part for part in parts]
+    terms += [part.get("where") for part in question["aggregates"]]
     while terms:
         term = terms.pop()
         if term is not None:

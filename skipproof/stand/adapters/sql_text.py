@@ -26,7 +26,13 @@ _EPOCH = datetime.datetime(1970, 1, 1)
 
 
 class Dialect:
-    """Standard SQL; the dialect of an engine overrides the differences."""
+    """Standard SQL; the dialect of an engine overrides the differences.
+
+    Attributes:
+        outputs: The expressions that names of columns stand for in HAVING and ORDER BY of aggregates.
+    """
+
+    outputs: dict[str, str]
 
     quote = '"'
     types: ClassVar[dict[str, str]] = {
@@ -44,6 +50,9 @@ class Dialect:
     functions: ClassVar[dict[str, str]] = {}
     infix: ClassVar[dict[str, str]] = _INFIX
     no_limit = ""
+
+    def __init__(self) -> None:
+        self.outputs = {}
 
     def name(self, name: str) -> str:
         """Return an identifier."""
@@ -96,7 +105,7 @@ class Dialect:
     def term(self, term: dict[str, Any]) -> str:
         """Return an expression, in parentheses unless it is atomic."""
         if "column" in term:
-            return self.name(term["column"])
+            return self.outputs.get(term["column"]) or self.name(term["column"])
         if "literal" in term:
             return self.literal(term["literal"], term["type"])
         return self.call(term["call"], term["of"], term)
@@ -179,14 +188,22 @@ class Dialect:
 
     def aggregate(self, aggregate: dict[str, Any]) -> str:
         """Return one aggregate."""
-        of = "*" if aggregate["of"] is None else self.name(aggregate["of"])
-        return f"{aggregate['function']}({of})"
+        of = "*" if aggregate["of"] is None else self.column_or_term(aggregate["of"])
+        text = f"{aggregate['function']}({'DISTINCT ' if aggregate.get('distinct') else ''}{of})"
+        if aggregate.get("where") is not None:
+            text += f" FILTER (WHERE {self.term(aggregate['where'])})"
+        return text
+
+    def column_or_term(self, of: Any) -> str:
+        """Return an expression that may be the name of a column alone."""
+        return self.name(of) if isinstance(of, str) else self.term(of)
 
     def select(self, question: dict[str, Any]) -> str:
         """Return a question without a change as one SELECT."""
         what = [self.answer_column(name) for name in question["select"]]
-        if question["group"]:
-            what.append(self.answer_column(question["group"]))
+        group = question["group"]
+        if group:
+            what.append(self.answer_column(group) if isinstance(group, str) else self.term(group))
         what += [self.aggregate(aggregate) for aggregate in question["aggregates"]]
         source, conditions = self.from_clause(question)
         if question["where"] is not None:
@@ -194,9 +211,21 @@ class Dialect:
         text = f"SELECT {', '.join(what)} FROM {source}"
         if conditions:
             text += " WHERE " + " AND ".join(conditions)
+        self.outputs = self._outputs(question)
+        if group:
+            text += " GROUP BY " + self.outputs["group"]
+        if question.get("having") is not None:
+            text += " HAVING " + self.term(question["having"])
+        text += self.tail(question)
+        self.outputs = {}
+        return text
+
+    def _outputs(self, question: dict[str, Any]) -> dict[str, str]:
+        """Return the expressions of the columns of an answer with aggregates, by their names."""
+        outputs = {f"aggregate {at}": self.aggregate(part) for at, part in enumerate(question["aggregates"])}
         if question["group"]:
-            text += " GROUP BY " + self.name(question["group"])
-        return text + self.tail(question)
+            outputs["group"] = self.column_or_term(question["group"])
+        return outputs
 
 
 def cast_text(value: Any, word: str, inside: list[str]) -> str:

@@ -85,8 +85,13 @@ def _traits(world: World, question: Question, wrong: Contradiction) -> Iterator[
         )
     if question.limit is not None or question.offset:
         yield "LIMIT" if question.limit is not None else "OFFSET alone"
-    if question.group:
+    if question.group is not None:
         yield "GROUP BY"
+    if question.having is not None:
+        yield "HAVING"
+    for aggregate in question.aggregates:
+        yield from ("DISTINCT",) if aggregate.distinct else ()
+        yield from ("FILTER",) if aggregate.where is not None else ()
     for term in question.terms:
         yield from _condition_traits(term)
     for name in _deciding_columns(question):
@@ -126,8 +131,7 @@ def _deciding_columns(question: Question) -> Iterable[str]:
     terms = [part for term in question.terms for part in subterms(term)]
     columns = [part.name for part in terms if isinstance(part, Column)]
     keys = [question.join.left_key, question.join.right_key] if question.join is not None else []
-    counted = [aggregate.of for aggregate in question.aggregates if aggregate.of]
-    return dict.fromkeys([*columns, *keys, *counted])
+    return dict.fromkeys([*columns, *keys])
 
 
 def _column_traits(table: StoredTable, name: str) -> Iterator[str]:

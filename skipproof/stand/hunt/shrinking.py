@@ -16,6 +16,7 @@ from strategies.engines.engine_values import order, values
 from strategies.engines.functions import PARAMETERISED, TEXT_FUNCTIONS, TIME_FUNCTIONS
 from strategies.engines.questions import (
     ROW_NUMBER,
+    Aggregate,
     Call,
     Column,
     Json,
@@ -161,11 +162,10 @@ def _column_names(question: Question) -> set[str]:
     """Return every column that a question names, including selected ones."""
     terms = [part for term in question.terms for part in subterms(term)]
     named = {*question.select, *(part.name for part in terms if isinstance(part, Column))}
-    named.update(aggregate.of for aggregate in question.aggregates if aggregate.of)
     named.update(relation.distinct for relation in question.relations if relation.distinct)
     if question.join is not None:
         named |= {question.join.left_key, question.join.right_key}
-    return named | {name for name in (question.group, question.change) if name}
+    return named | ({question.change} if question.change else set())
 
 
 def _simpler_questions(world: World) -> Iterator[World]:
@@ -192,11 +192,59 @@ def _simpler_question(question: Question) -> Iterator[Question]:
         yield replace(question, where=where)
     if question.offset and question.limit is not None:
         yield replace(question, offset=0)
+    yield from _simpler_order(question)
+    if question.aggregates:
+        yield from _simpler_aggregation(question)
+
+
+def _simpler_order(question: Question) -> Iterator[Question]:
+    """Yield questions with one key less, or with a simpler key; the last key may make the order total."""
+    keys = question.order
+    for at in range(len(keys) - 1):
+        yield replace(question, order=keys[:at] + keys[at + 1 :])
+    for at, key in enumerate(keys):
+        for by in _simpler_expressions(key.by):
+            if not isinstance(by, Column) or by.name in question.answer_columns:
+                yield replace(question, order=(*keys[:at], replace(key, by=by), *keys[at + 1 :]))
+
+
+def _simpler_aggregation(question: Question) -> Iterator[Question]:
+    """Yield questions with fewer or simpler groups and aggregates; those that others name must stay."""
+    if question.having is not None:
+        yield replace(question, having=None)
+        for having in _simpler_condition(question.having):
+            yield replace(question, having=having)
+    if question.order:
+        yield replace(question, order=(), limit=None, offset=0)
     if question.group is not None:
-        yield replace(question, group=None)
-    for ordinal in range(len(question.aggregates) if len(question.aggregates) > 1 else 0):
-        fewer = question.aggregates[:ordinal] + question.aggregates[ordinal + 1 :]
-        yield replace(question, aggregates=fewer)
+        if question.having is None and not question.order:
+            yield replace(question, group=None)
+        for group in _simpler_expressions(question.group):
+            yield replace(question, group=group)
+    aggregates = question.aggregates
+    for at, aggregate in enumerate(aggregates):
+        if len(aggregates) > 1 and question.having is None and not question.order:
+            yield replace(question, aggregates=aggregates[:at] + aggregates[at + 1 :])
+        for simpler in _simpler_aggregate(aggregate):
+            yield replace(question, aggregates=(*aggregates[:at], simpler, *aggregates[at + 1 :]))
+
+
+def _simpler_aggregate(aggregate: Aggregate) -> Iterator[Aggregate]:
+    """Yield aggregates with one part less."""
+    if aggregate.distinct:
+        yield replace(aggregate, distinct=False)
+    if aggregate.where is not None:
+        yield replace(aggregate, where=None)
+        yield from (replace(aggregate, where=where) for where in _simpler_terms(aggregate.where))
+    if aggregate.of is not None:
+        yield from (replace(aggregate, of=of) for of in _simpler_expressions(aggregate.of))
+
+
+def _simpler_expressions(term: Term) -> Iterator[Term]:
+    """Yield simpler expressions that name a column; SQL takes a number alone for a position."""
+    for simpler in _simpler_terms(term):
+        if any(isinstance(part, Column) for part in subterms(simpler)):
+            yield simpler
 
 
 def _simpler_relation(relation: Relation) -> Iterator[Relation]:
@@ -356,6 +404,12 @@ def _with_terms(question: Question, of_term: Callable[[Term], Term]) -> Question
         source=of_relation(question.source),
         join=None if join is None else replace(join, right=of_relation(join.right)),
         where=of_where(question.where),
+        aggregates=tuple(
+            replace(aggregate, of=of_where(aggregate.of), where=of_where(aggregate.where))
+            for aggregate in question.aggregates
+        ),
+        group=of_where(question.group),
+        having=of_where(question.having),
         order=of_keys(question.order),
         to=to,
     )

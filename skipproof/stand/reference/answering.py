@@ -75,23 +75,31 @@ def _is_kept(kind: str, key: Value, partners: dict[Value, list[Row]], keys: Sequ
 
 def aggregate_value(aggregate: Json, rows: Rows, schema: Schema) -> Value:
     """Return one aggregate of some rows."""
+    rows = filter_rows(rows, aggregate.get("where"), schema)
     if aggregate["of"] is None:
         return len(rows)
-    position = schema[aggregate["of"]][0]
-    values = [row[position] for row in rows if row[position] is not None]
+    value = compile_term(column_or_term(aggregate["of"]), schema)
+    values = [cell for cell in map(value, rows) if cell is not None]
+    if aggregate.get("distinct"):
+        values = list(dict.fromkeys(values))
     if aggregate["function"] == "count":
         return len(values)
     return FOLDS[aggregate["function"]](values) if values else None
 
 
+def column_or_term(of: Json) -> Json:
+    """Return an expression that may be the name of a column alone."""
+    return {"column": of} if isinstance(of, str) else of
+
+
 def grouped_aggregates(question: Json, rows: Rows, schema: Schema) -> list[list[Value]]:
-    """Return the values of all aggregates, one row for each value of the grouping column."""
+    """Return the values of all aggregates, one row for each value of the grouping expression."""
     if question["group"] is None:
         return [[aggregate_value(aggregate, rows, schema) for aggregate in question["aggregates"]]]
-    position = schema[question["group"]][0]
+    value = compile_term(column_or_term(question["group"]), schema)
     groups: dict[Value, list[Row]] = {}
     for row in rows:
-        groups.setdefault(row[position], []).append(row)
+        groups.setdefault(value(row), []).append(row)
     return [
         [key, *(aggregate_value(aggregate, some, schema) for aggregate in question["aggregates"])]
         for key, some in groups.items()
@@ -119,7 +127,7 @@ def answer_of_source(question: Json, rows: Rows, schema: Schema) -> list[list[Va
         return selected_values(question, changed_rows(question, rows, schema), schema)
     rows = filter_rows(rows, question["where"], schema)
     if question["aggregates"]:
-        return typed_values(question, grouped_aggregates(question, rows, schema), schema)
+        return aggregated_answer(question, grouped_aggregates(question, rows, schema), schema)
     return selected_values(question, sort_rows(rows, question["order"], schema), schema)
 
 
@@ -132,11 +140,24 @@ def selected_values(question: Json, rows: Rows, schema: Schema) -> list[list[Val
     return [[row[position] for position, _ in columns] for row in some]
 
 
-def typed_values(question: Json, rows: Rows, schema: Schema) -> list[list[Value]]:
-    """Return rows of aggregates with each value in the form of an answer."""
-    names = [question["group"]] if question["group"] is not None else []
-    types = [schema[name][1] for name in names]
-    for aggregate in question["aggregates"]:
-        counts = aggregate["function"] == "count"
-        types.append("int64" if counts else type_of({"column": aggregate["of"]}, schema))
-    return [[to_answer(value, type_) for value, type_ in zip(row, types, strict=True)] for row in rows]
+def aggregated_answer(question: Json, rows: Rows, schema: Schema) -> list[list[Value]]:
+    """Return the answer from rows of aggregates: HAVING, ORDER BY and LIMIT, in the form of an answer."""
+    outputs = aggregated_schema(question, schema)
+    rows = sort_rows(filter_rows(rows, question.get("having"), outputs), question["order"], outputs)
+    types = [type_ for _, type_ in outputs.values()]
+    return [
+        [to_answer(value, type_) for value, type_ in zip(row, types, strict=True)]
+        for row in limit_rows(rows, question["limit"], question["offset"])
+    ]
+
+
+def aggregated_schema(question: Json, schema: Schema) -> Schema:
+    """Return the columns of an answer with aggregates."""
+    types = {}
+    if question["group"] is not None:
+        types["group"] = type_of(column_or_term(question["group"]), schema)
+    for at, aggregate in enumerate(question["aggregates"]):
+        counts = aggregate["function"] in ("count", "sum")
+        of = None if counts else column_or_term(aggregate["of"])
+        types[f"aggregate {at}"] = "int64" if counts else type_of(of, schema)
+    return {name: (at, type_) for at, (name, type_) in enumerate(types.items())}

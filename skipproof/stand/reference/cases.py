@@ -8,7 +8,7 @@ from math import prod
 from strategies.engines.engine_tables import StoredTable
 from strategies.engines.engine_values import integer_range
 from strategies.engines.functions import ARITHMETIC, STRICT, meaning
-from strategies.engines.questions import Call, Column, Json, Literal, Question, Term, subterms
+from strategies.engines.questions import Aggregate, Call, Column, Json, Literal, Question, Term, subterms
 
 COMPARISON_FUNCTIONS = frozenset(
     {"=", "!=", "<", "<=", ">", ">=", "is not distinct from", "is distinct from", "in", "between", "nullif"}
@@ -38,6 +38,10 @@ class Case:
 
     def cells(self, name: str) -> tuple[Json, ...]:
         """Return the distinct values of a column: both zeros, every NaN, and NULL if a join may add it."""
+        if name == "group" and self.question.group is not None:
+            return self.values(self.question.group)
+        if name in self.question.answer_columns and name.startswith("aggregate "):
+            return self._aggregate_values(self.question.aggregates[int(name.split()[1])])
         if name not in self.cells_by_column:
             holder, table = next(
                 (holder, table)
@@ -49,6 +53,16 @@ class Case:
                 cells[repr(None)] = None
             self.cells_by_column[name] = tuple(cells.values())
         return self.cells_by_column[name]
+
+    def _aggregate_values(self, aggregate: Aggregate) -> tuple[Json, ...]:
+        """Return a superset of the values of an aggregate, of counts and sums their bounds."""
+        rows = sum(len(block) for table in self.tables.values() for block in table.blocks)
+        if aggregate.of is None or aggregate.function == "count":
+            return (0, rows)
+        values = self.values(aggregate.of)
+        if aggregate.function == "sum":
+            return (None, *(value * count for value in values if value is not None for count in (1, rows)))
+        return (*values, None)
 
     def _is_extended(self, table: str) -> bool:
         """Tell whether a join keeps rows of the other side without a partner in this table."""
@@ -114,11 +128,13 @@ class Case:
                 yield "distinct", (self.column(relation.distinct),)
         if question.join is not None:
             yield "join", (self.column(question.join.left_key), self.column(question.join.right_key))
-        if question.group:
-            yield "group", (self.column(question.group),)
+        if question.group is not None:
+            yield "group", (question.group,)
         for aggregate in question.aggregates:
-            if aggregate.of and aggregate.function in ("min", "max"):
-                yield aggregate.function, (self.column(aggregate.of),)
+            if aggregate.of is not None and aggregate.function in ("min", "max"):
+                yield aggregate.function, (aggregate.of,)
+            if aggregate.of is not None and aggregate.distinct:
+                yield "distinct", (aggregate.of,)
 
     @property
     def words(self) -> frozenset[str]:
@@ -180,8 +196,11 @@ def divides_negative(case: Case) -> bool:
 def returns_nanoseconds_before_1970(case: Case) -> bool:
     """Tell whether an answer may have a timestamp before 1970 that is no whole number of microseconds."""
     question = case.question
-    names = {*question.select, question.group, *(aggregate.of for aggregate in question.aggregates)} - {None}
-    cells = [case.cells(name) for name in names if name and case.column(name).type == "timestamp(ns)"]
+    terms: list[Term] = [case.column(name) for name in question.select]
+    terms += [
+        term for term in (question.group, *(part.of for part in question.aggregates)) if term is not None
+    ]
+    cells = [case.values(term) for term in terms if term.type == "timestamp(ns)"]
     if question.to is not None and question.to.type == "timestamp(ns)":
         cells.append((question.to.value,))
     return any(value < 0 and value % 1_000 for column in cells for value in column if value is not None)
@@ -200,6 +219,11 @@ def orders_both_zeros(case: Case) -> bool:
 def looks_up_both_zeros(case: Case) -> bool:
     """Tell whether both zeros may meet in an IN, or as keys of a join."""
     return _involves_both_zeros(case, ("in", "join"))
+
+
+def nullifies_both_zeros(case: Case) -> bool:
+    """Tell whether both zeros may meet in a NULLIF."""
+    return _involves_both_zeros(case, ("nullif",))
 
 
 def _involves_both_zeros(case: Case, ways: tuple[str, ...] | None) -> bool:

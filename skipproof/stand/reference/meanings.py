@@ -23,6 +23,7 @@ from skipproof.stand.reference.cases import (
     negates_in_of_null,
     negates_in_with_null_member,
     negates_nan_test_of_null,
+    nullifies_both_zeros,
     orders_both_zeros,
     overflows,
     returns_nanoseconds_before_1970,
@@ -152,6 +153,13 @@ MEANINGS: tuple[MeaningDifference, ...] = (
         applies=of_datafusion_only(orders_both_zeros),
         reason="arrow-rs sorts by IEEE 754's totalOrder: -0.0 is below 0.0, which it equals in comparisons.",
         source="https://arrow.apache.org/rust/arrow_ord/cmp/fn.lt.html",
+    ),
+    MeaningDifference(
+        name="zeros in NULLIF",
+        engines=("datafusion", "deltalake"),
+        applies=of_datafusion_only(nullifies_both_zeros),
+        reason="arrow-rs compares by IEEE 754's totalOrder there, where -0.0 is not 0.0.",
+        source="https://arrow.apache.org/rust/arrow_ord/cmp/fn.eq.html",
     ),
     *pyarrow_meanings(
         "zeros that are looked up",

@@ -7,6 +7,7 @@ from skipproof.stand.reference.answering import (
     FOLDS,
     Rows,
     aggregate_value,
+    aggregated_answer,
     answer_of_source,
     apply_relation,
     changed_rows,
@@ -14,7 +15,6 @@ from skipproof.stand.reference.answering import (
     limit_rows,
     selected_values,
     sort_rows,
-    typed_values,
     updated_row,
 )
 from skipproof.stand.reference.evaluating import Schema, columns_of, compile_term
@@ -201,7 +201,7 @@ class Rules(ScanRules):
     def aggregates(self, question: Json, table: Table) -> list[list[Value]]:
         """Return the aggregates; groups that match fully are answered by their statistics if possible."""
         where, schema = question["source"]["where"], table.schema
-        if question["group"] is not None:
+        if question["group"] is not None or any(part.get("distinct") for part in question["aggregates"]):
             return answer_of_source(question, self.scan(table, where), schema)
         parts = []
         for group in self.groups(table, where):
@@ -216,7 +216,7 @@ class Rules(ScanRules):
             self.combined_aggregate(aggregate["function"], [part[at] for part in parts])
             for at, aggregate in enumerate(question["aggregates"])
         ]
-        return typed_values(question, [combined], schema)
+        return aggregated_answer(question, [combined], schema)
 
     def aggregates_of_full_group(self, question: Json, table: Table, group: Group) -> list[Value] | None:
         """Return the aggregates of a group from statistics; None if a row may not match."""
@@ -236,6 +236,8 @@ class Rules(ScanRules):
         """Return all aggregates of a group from its statistics; None if one is unknown."""
         values = []
         for aggregate in question["aggregates"]:
+            if isinstance(aggregate["of"], dict) or aggregate.get("where") is not None:
+                return None
             facts = None if aggregate["of"] is None else lookup(aggregate["of"])
             is_known, value = self.aggregate_from_statistics(aggregate["function"], facts, len(group.rows))
             if not is_known:
