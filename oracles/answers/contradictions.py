@@ -46,12 +46,19 @@ class Contradiction:
 
 def without_limit(question: Question) -> Question:
     """Return the question without LIMIT and OFFSET; its answer tells which answers are right."""
-    return replace(question, limit=None, offset=0)
+    return replace(
+        question, limit=None, offset=0, window=None if _leaves_choice(question) else question.window
+    )
+
+
+def _leaves_choice(question: Question) -> bool:
+    """Tell whether a window keeps a number of rows, but any rows."""
+    return question.window is not None and not question.window.order
 
 
 def has_several_answers(question: Question) -> bool:
     """Tell whether several answers are right."""
-    return question.limit is not None or question.offset > 0
+    return question.limit is not None or question.offset > 0 or _leaves_choice(question)
 
 
 def find_contradiction(question: Question, answer: Rows, whole_answer: Rows) -> Contradiction | None:
@@ -105,6 +112,8 @@ def _verdict(question: Question, lost: bool, added: bool) -> Discrepancy:
 
 
 def _expected_count(question: Question, rows: int) -> int:
+    if question.window is not None and _leaves_choice(question):
+        rows = min(rows, question.window.at_most)
     left = max(0, rows - question.offset)
     return left if question.limit is None else min(left, question.limit)
 

@@ -5,7 +5,7 @@ An engine is not asked for what it lacks. `conditions` draws the conditions.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from hypothesis import strategies as st
@@ -27,11 +27,13 @@ from strategies.engines.questions import (
     Term,
 )
 from strategies.engines.terms import INTEGERS, Operand, column, operand
+from strategies.engines.windows import set_operation, window
 
 LEFT, RIGHT, RIGHT_PREFIX = "t", "u", "u_"
 JOINS = ("inner", "left", "right", "full", "semi", "anti", "not in")
 _ONE_SIDED = ("semi", "anti", "not in")
-_OFTEN = frozenset({"filter"})
+_OFTEN = ("filter", "filter", "limit", "topk", "join", "aggregate")
+_OF_TWO_TABLES = ("join", "set")
 _ONE_IN_FOUR: st.SearchStrategy[bool] = st.sampled_from((False, False, False, True))
 # No table has more rows. Sums of integers of this size fit 32 bits, in which some engines add.
 _ROWS_MAX, _SUMMED_MAX = 20_000, 100_000
@@ -59,14 +61,14 @@ def worlds(draw: DrawFn, capabilities: Capabilities, *, questions_max: int = QUE
     Shrinks to: one question, `a` compared with a literal.
     """
     # All other areas filter, too, but their answers hide some wrong filters.
-    area = choose(draw, (*capabilities.areas, *_OFTEN.intersection(capabilities.areas)))
+    area = choose(draw, (*capabilities.areas, *(often for often in _OFTEN if often in capabilities.areas)))
     pool_strategy = value_pools(without=capabilities.types_missing)
     own = [draw(pool_strategy)]
     if draw(st.booleans()):
         # Two columns of one pool are compared with each other.
         own.append(own[0] if draw(st.booleans()) else draw(pool_strategy))
     tables = {LEFT: draw(stored_tables(own, writers=capabilities.writers, layouts=capabilities.layouts))}
-    if area == "join":
+    if area in _OF_TWO_TABLES:
         right = stored_tables(
             own,
             prefix=RIGHT_PREFIX,
@@ -83,6 +85,10 @@ def worlds(draw: DrawFn, capabilities: Capabilities, *, questions_max: int = QUE
     )
     count = choose(draw, (1,) if area == "dml" else (1, *(questions_max,) * 4))
     questions = tuple(_ASKS[area](draw, scope) for _ in range(count))
+    if area != "dml" and draw(_ONE_IN_FOUR):
+        # A question that is asked again may be answered from what the first time left.
+        again = draw(st.integers(0, count - 1))
+        questions = (*questions[:again], replace(questions[again], repeat=2), *questions[again + 1 :])
     return World(tables=tables, settings=_settings(draw, capabilities), questions=questions)
 
 
@@ -144,9 +150,7 @@ def _join(draw: DrawFn, scope: ConditionScope) -> Question:
     left_key = choose(draw, sorted(scope.pools))
     alike = [name for name, pool in scope.pools.items() if pool.type == scope.pools[left_key].type]
     right_key = RIGHT_PREFIX + choose(draw, alike)
-    right_scope = ConditionScope(
-        scope.capabilities, {RIGHT_PREFIX + name: pool for name, pool in scope.pools.items()}
-    )
+    right_scope = _right_scope(scope)
     join = Join(
         kind=kind,
         right=_relation(draw, right_scope, RIGHT, right_key, RIGHT_PREFIX + ROW_NUMBER),
@@ -265,6 +269,46 @@ def _aggregate_pool(aggregate: Aggregate, pool: ValuePool) -> ValuePool:
     return pool
 
 
+def _window(draw: DrawFn, scope: ConditionScope) -> Question:
+    drawn_window = window(draw, scope)
+    limit, offset = draw(_limits()) if draw(_ONE_IN_FOUR) else (None, 0)
+    return Question(
+        area="window",
+        source=Relation(table=LEFT, where=_maybe_condition(draw, scope)),
+        select=_select(draw, scope),
+        window=drawn_window,
+        limit=limit,
+        offset=offset,
+    )
+
+
+def _set(draw: DrawFn, scope: ConditionScope) -> Question:
+    names = sorted(scope.pools)
+    select = choose(draw, (names[:1], names, (names[-1], ROW_NUMBER)))
+    right_scope = _right_scope(scope)
+    right = _relation(draw, right_scope, RIGHT, RIGHT_PREFIX + names[0], RIGHT_PREFIX + ROW_NUMBER)
+    source = _relation(draw, scope, LEFT, names[0], ROW_NUMBER)
+    # What is distinct by a column has no other.
+    if right.distinct or source.distinct:
+        select = names[:1]
+    limited = draw(_ONE_IN_FOUR)
+    order = tuple(_key(draw, _column(name, scope)) for name in select) if draw(st.booleans()) else ()
+    return Question(
+        area="set",
+        source=source,
+        select=tuple(select),
+        set=set_operation(draw, scope, right, [RIGHT_PREFIX + name for name in select]),
+        order=order,
+        limit=choose(draw, (1, 2, 5)) if limited else None,
+    )
+
+
+def _right_scope(scope: ConditionScope) -> ConditionScope:
+    """Return the columns of the right table, which have the types of the left table's."""
+    pools = {RIGHT_PREFIX + name: pool for name, pool in scope.pools.items()}
+    return ConditionScope(scope.capabilities, pools)
+
+
 def _change(draw: DrawFn, scope: ConditionScope) -> Question:
     name = choose(draw, sorted(scope.pools))
     pool = scope.pools[name]
@@ -284,6 +328,8 @@ _ASKS: dict[str, _Ask] = {
     "topk": _top_k,
     "join": _join,
     "aggregate": _aggregate,
+    "window": _window,
+    "set": _set,
     "dml": _change,
 }
 

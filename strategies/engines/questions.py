@@ -16,7 +16,7 @@ Json: TypeAlias = Any
 Row: TypeAlias = tuple[Json, ...]
 
 # The classes of questions.
-AREAS = ("filter", "limit", "topk", "join", "aggregate", "dml")
+AREAS = ("filter", "limit", "topk", "join", "aggregate", "window", "set", "dml")
 # The column that numbers the rows of a table, from 0.
 ROW_NUMBER = "rid"
 
@@ -151,13 +151,65 @@ class Aggregate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """The rows whose place in a window is at most a number; what QUALIFY does, or a subquery.
+
+    Attributes:
+        function: row_number, rank or dense_rank.
+        partition: The rows of each value of it are numbered by themselves; None is all rows.
+        order: Empty for row_number alone, which then numbers rows as they come.
+    """
+
+    function: str
+    at_most: int
+    partition: Term | None = None
+    order: tuple[Key, ...] = ()
+
+    def json(self) -> Json:
+        """Return the window in JSON."""
+        return {
+            "function": self.function,
+            "partition": None if self.partition is None else self.partition.json(),
+            "order": [key.json() for key in self.order],
+            "at_most": self.at_most,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetOperation:
+    """The union, intersect or except of the selected rows and those of a second relation.
+
+    Attributes:
+        all: Whether rows that are alike are counted.
+        columns: The columns of the second relation, one for each selected one.
+    """
+
+    kind: str
+    right: Relation
+    columns: tuple[str, ...]
+    all: bool = False
+
+    def json(self) -> Json:
+        """Return the set operation in JSON."""
+        return {
+            "kind": self.kind,
+            "all": self.all,
+            "right": self.right.json(),
+            "columns": list(self.columns),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """A question to an engine.
 
     Attributes:
-        area: The class of questions: filter, limit, topk, join, aggregate or dml.
+        area: The class of questions, of `AREAS`.
         select: The columns of the answer, in order; empty with aggregates. The right columns of a join
             have names that no left column has.
+        window: Applies to the rows after `where`.
+        set: Applies to the selected columns, before `order`.
+        repeat: The number of times that it is asked in one session; the last answer counts.
         having: A condition on the columns of the answer, which are named as in `answer_columns`.
         order: With aggregates, of columns of the answer too.
         change: delete, or the column that an update sets to `to`; the answer is then the table afterwards.
@@ -171,6 +223,9 @@ class Question:
     aggregates: tuple[Aggregate, ...] = ()
     group: Term | None = None
     having: Term | None = None
+    window: Window | None = None
+    set: SetOperation | None = None
+    repeat: int = 1
     order: tuple[Key, ...] = ()
     limit: int | None = None
     offset: int = 0
@@ -188,9 +243,12 @@ class Question:
             "aggregates": [aggregate.json() for aggregate in self.aggregates],
             "group": _column_or_term(self.group),
             "having": None if self.having is None else self.having.json(),
+            "window": None if self.window is None else self.window.json(),
+            "set": None if self.set is None else self.set.json(),
             "order": [key.json() for key in self.order],
             "limit": self.limit,
             "offset": self.offset,
+            "repeat": self.repeat,
             "change": self.change,
             "to": None if self.to is None else self.to.json(),
         }
@@ -198,7 +256,8 @@ class Question:
     @property
     def relations(self) -> tuple[Relation, ...]:
         """The relations that it reads."""
-        return (self.source,) if self.join is None else (self.source, self.join.right)
+        others = [part.right for part in (self.join, self.set) if part is not None]
+        return (self.source, *others)
 
     @property
     def answer_columns(self) -> tuple[str, ...]:
@@ -219,6 +278,10 @@ class Question:
         for aggregate in self.aggregates:
             yield from (term for term in (aggregate.of, aggregate.where) if term is not None)
         yield from (term for term in (self.group, self.having) if term is not None)
+        if self.window is not None:
+            yield from (key.by for key in self.window.order)
+            if self.window.partition is not None:
+                yield self.window.partition
 
 
 def _column_or_term(term: Term | None) -> Json:

@@ -12,7 +12,7 @@ from skipproof.stand.reference.engine import AREAS_OF_FILES, SmallEngine
 from skipproof.stand.reference.pruning import Rules
 
 SEED = 7
-EXAMPLES = 300
+EXAMPLES = 400
 MUTANTS_MIN = 60
 # What each area saves when it prunes.
 SAVED = {

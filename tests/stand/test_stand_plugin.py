@@ -8,9 +8,12 @@ import pytest
 from adapters_page import broken_program, program
 
 from skipproof.stand.hunt import parts
+from strategies.engines.questions import AREAS
 
 pytest_plugins = ["pytester"]
 
+# The classes of questions that an engine of one class is not asked.
+OTHERS = len(AREAS) - 1
 OWN_TEST = "def test_own():\n    pass\n"
 PLUGIN = "import sys; import skipproof.stand.plugin; print(*sorted(sys.modules))"
 HEAVY = {"hypothesis", "numpy", "oracles", "pyarrow", "pyspark", "rich", "strategies", "typer"}
@@ -57,7 +60,7 @@ def test_the_plugin_imports_nothing_heavy() -> None:
 
 def test_a_sound_engine_passes_beside_the_own_tests(project: pytest.Pytester) -> None:
     result = run(project, command(project, "sound"), "--skipproof-examples=20", "--strict-markers")
-    result.assert_outcomes(passed=2, deselected=5)
+    result.assert_outcomes(passed=2, deselected=OTHERS)
     assert result.ret == pytest.ExitCode.OK
 
 
@@ -65,7 +68,7 @@ def test_a_finding_fails_its_item_and_is_told_in_full(project: pytest.Pytester) 
     result = run(
         project, command(project, "broken"), "--skipproof-examples=100", "--skipproof-findings=found"
     )
-    result.assert_outcomes(passed=1, failed=1, deselected=5)
+    result.assert_outcomes(passed=1, failed=1, deselected=OTHERS)
     result.stdout.fnmatch_lines(
         [
             "*skipproof::command1-filter-0*",
@@ -87,14 +90,14 @@ def test_an_engine_that_refuses_everything_does_not_pass(
 ) -> None:
     monkeypatch.setattr(parts, "SECONDS_MAX", 1.0)
     result = run(project, command(project, "refusing"))
-    result.assert_outcomes(passed=1, failed=3, deselected=15)
+    result.assert_outcomes(passed=1, failed=3, deselected=3 * OTHERS)
     result.stdout.fnmatch_lines(["plain 1: 0 of 100 questions, 1 s; refused: * times tables of unlike files"])
 
 
 def test_a_hunt_that_ran_out_of_time_warns(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "SECONDS_MAX", 0.2)
     result = run(project, command(project, "sound"), "--skipproof-examples=100")
-    result.assert_outcomes(passed=2, deselected=5, warnings=1)
+    result.assert_outcomes(passed=2, deselected=OTHERS, warnings=1)
     result.stdout.fnmatch_lines(["*plain 1: * of 100 questions, 0.2 s*"])
 
 
@@ -102,13 +105,13 @@ def test_a_class_that_the_engine_does_not_answer_is_skipped(project: pytest.Pyte
     result = project.runpytest_inprocess(
         command(project, "sound"), "--skipproof-examples=1", "-m", "skipproof", "-rs"
     )
-    result.assert_outcomes(passed=1, skipped=5, deselected=1)
+    result.assert_outcomes(passed=1, skipped=OTHERS, deselected=1)
     result.stdout.fnmatch_lines(["SKIPPED*command1 does not answer the class dml"])
 
 
 def test_an_engine_that_does_not_start_fails_with_its_last_words(project: pytest.Pytester) -> None:
     result = run(project, command(project, "idle"), "--skipproof-examples=1")
-    result.assert_outcomes(passed=1, failed=1, deselected=5)
+    result.assert_outcomes(passed=1, failed=1, deselected=OTHERS)
     result.stdout.fnmatch_lines(["command1: *it ended with status 1: no engine here"])
     result.stdout.no_fnmatch_line("*Traceback*")
 
@@ -137,7 +140,7 @@ def test_items_have_the_same_names_in_every_process(project: pytest.Pytester) ->
         for _ in range(2)
     ]
     assert shown[0] == shown[1]
-    assert len(shown[0]) == len(set(shown[0])) == 2 * 6 * 3
+    assert len(shown[0]) == len(set(shown[0])) == 2 * len(AREAS) * 3
     assert {"skipproof::duckdb-filter-0", "skipproof::command1-topk-2"} <= set(shown[0])
 
 

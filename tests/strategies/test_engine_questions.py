@@ -17,6 +17,7 @@ from strategies.engines.engine_values import TYPES, neighbours, order, values
 from strategies.engines.files import arrow_table, partitions, write_stored
 from strategies.engines.functions import ARITHMETIC, STRICT
 from strategies.engines.questions import AREAS, Call, Column, subterms
+from strategies.engines.windows import FUNCTIONS, SET_OPERATIONS
 
 
 def many(able: Capabilities, rounds: int) -> list[World]:
@@ -110,6 +111,28 @@ def test_aggregates_groups_and_orders_are_of_expressions_with_all_that_sql_has(d
     assert {"try cast", "cast", "if", "coalesce"} <= first
     assert first.intersection(ARITHMETIC)
     assert {question.offset for question in questions} >= {8, 40, 700, 1_000, 2_048, 3_000}
+
+
+def test_windows_sets_and_repeats_reach_each_kind(drawn_worlds):
+    questions = [question for world in drawn_worlds for question in world.questions]
+    windows = [question.window for question in questions if question.window]
+    assert {one.function for one in windows} == set(FUNCTIONS)
+    assert {(bool(one.order), one.partition is None) for one in windows} == {
+        (True, True),
+        (True, False),
+        (False, True),
+    }
+    for one in windows:
+        total = one.order and one.order[-1].by == Column("rid", "int64")
+        assert total or one.function != "row_number" or (not one.order and one.partition is None)
+    assert {bool(question.limit) for question in questions if question.window} == {True, False}
+    sets = [question.set for question in questions if question.set]
+    assert {(one.kind, one.all) for one in sets} == {
+        (kind, every) for kind in SET_OPERATIONS for every in (0, 1)
+    }
+    assert all(len(question.set.columns) == len(question.select) for question in questions if question.set)
+    assert {question.repeat for question in questions} == {1, 2}
+    assert {question.repeat for question in questions if question.area == "dml"} == {1}
 
 
 def _calls(worlds_of_all):

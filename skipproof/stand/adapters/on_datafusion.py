@@ -70,6 +70,8 @@ class DataFusion(Dialect):
         return self.cast("NULL", type_) if value is None else super().literal(value, type_)
 
 
+# Set operations that DataFusion makes semi and anti joins, which do not count rows that are alike.
+COUNTED_SETS = ["intersect all", "except all"]
 # The options of the Parquet files that DataFusion writes, each with the values that hunts draw.
 _LAYOUTS: dict[str, list[Any]] = {
     "bloom_filter_on_write": [True],
@@ -103,8 +105,8 @@ class OnDataFusion(Adapter):
             "engine": "datafusion",
             "version": version("datafusion"),
             "tables": "files",
-            "areas": ["filter", "limit", "topk", "join", "aggregate"],
-            "without": {"functions": [], "types": [], "joins": []},
+            "areas": ["filter", "limit", "topk", "join", "aggregate", "window", "set"],
+            "without": {"functions": [], "types": [], "joins": COUNTED_SETS},
             "settings": settings_to_try(values),
             "writes": True,
             "layouts": {name: tried for name, tried in _LAYOUTS.items() if _PARQUET + name in values},

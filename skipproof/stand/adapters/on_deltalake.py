@@ -13,8 +13,8 @@ import deltalake
 import pyarrow as pa
 
 from .arrow_text import ROWS, arrow_expression, arrow_schema, arrow_table
-from .on_datafusion import DEFAULTS, PARTITIONS, DataFusion, settings_to_try
-from .serving import Adapter, Unsupported
+from .on_datafusion import COUNTED_SETS, DEFAULTS, PARTITIONS, DataFusion, settings_to_try
+from .serving import QUERIED_AREAS, Adapter, Unsupported
 
 _OPEN = """\
 import shutil
@@ -83,7 +83,7 @@ class OnDeltaLake(Adapter):
     def hello(self) -> dict[str, Any]:
         """Return the version and the abilities of delta-rs."""
         areas = ["filter", "limit", "aggregate"]
-        areas += ["topk", "join"] if self.builder else []
+        areas += QUERIED_AREAS if self.builder else ()
         areas += ["dml"] if self.changes else []
         settings = {"reader": ["query", "pyarrow"] if self.builder else ["pyarrow"]}
         if self._configurable():
@@ -97,7 +97,7 @@ class OnDeltaLake(Adapter):
             "without": {
                 "functions": functions,
                 "types": _TYPES_MISSING + self._types_not_read(),
-                "joins": [],
+                "joins": COUNTED_SETS,
             },
             "settings": settings,
             "layouts": _LAYOUTS,
@@ -145,7 +145,7 @@ class OnDeltaLake(Adapter):
         """
         if question["change"]:
             return self._change_text(question)
-        if not self.builder or (self.reader == "pyarrow" and question["area"] not in ("topk", "join")):
+        if not self.builder or (self.reader == "pyarrow" and question["area"] not in QUERIED_AREAS):
             return _scan_text(question)
         return f"answer = rows(batches(query.execute({self.sql.select(question)!r})))\n"
 

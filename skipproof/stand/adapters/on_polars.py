@@ -58,7 +58,7 @@ class OnPolars(Adapter):
             "engine": "polars",
             "version": pl.__version__,
             "tables": "files",
-            "areas": ["filter", "limit", "topk", "join", "aggregate"],
+            "areas": ["filter", "limit", "topk", "join", "aggregate", "window", "set"],
             "without": {
                 "functions": [*functions_missing(), *(["null safe join"] if null_safe_missing() else [])],
                 "types": list(types_missing()),

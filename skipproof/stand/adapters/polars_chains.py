@@ -34,14 +34,39 @@ def chain_text(question: dict[str, Any]) -> str:
         text = _join_text(text, question)
     if question["where"] is not None:
         text += f".filter({term_text(question['where'])})"
+    if question.get("window"):
+        text += _window_text(question["window"])
+    if question.get("set"):
+        return _set_text(text, question) + _tail_text(question)
     if question["aggregates"] or question["group"]:
         return text + _aggregation_text(question) + _tail_text(question)
     return text + _tail_text(question) + f".select({question['select']!r})"
 
 
+def _window_text(window: dict[str, Any]) -> str:
+    """Return the calls for the rows whose number in a window is at most a number."""
+    if window["function"] != "row_number":
+        raise Unsupported("the window function " + window["function"])
+    order = _sort_text(window["order"]) if window["order"] else ""
+    over = "" if window["partition"] is None else f".over({term_text(window['partition'])})"
+    return f"{order}.filter(pl.int_range({_LENGTH}){over} < {window['at_most']})"
+
+
+def _set_text(left: str, question: dict[str, Any]) -> str:
+    """Return the text of a union."""
+    operation = question["set"]
+    if operation["kind"] != "union":
+        raise Unsupported("the set operation " + operation["kind"])
+    select, columns = question["select"], operation["columns"]
+    names = dict(zip(columns, select, strict=True))
+    right = f"{_relation_text(operation['right'])}.select({columns!r}).rename({names!r})"
+    both = f"pl.concat([{left}.select({select!r}), {right}])"
+    return both if operation["all"] else f"{both}.{_UNIQUE}()"
+
+
 def joins_missing() -> list[str]:
-    """Return the kinds of joins that this version lacks."""
-    return [*(kind for kind in _HOW if _join_word(kind) is None), "not in"]
+    """Return the kinds of joins and set operations that this version lacks."""
+    return [*(kind for kind in _HOW if _join_word(kind) is None), "not in", "intersect", "except"]
 
 
 def null_safe_missing() -> bool:

@@ -42,7 +42,7 @@ def functions_missing() -> tuple[str, ...]:
         for function, (type_, of, right) in _SAMPLES.items()
         if not _computes(function, type_, of, right)
     ]
-    return ("<<", ">>", *missing)
+    return ("<<", ">>", "rank", "dense_rank", *missing)
 
 
 # For each function that early versions lack: a type, an argument of it, and the result.

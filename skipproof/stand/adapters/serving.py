@@ -19,6 +19,8 @@ import sys
 from typing import Any
 
 PROTOCOL = 1
+# The classes of questions that delta-rs answers by its queries alone, never by a scan of pyarrow.
+QUERIED_AREAS = ("topk", "join", "window", "set")
 _EPOCH = datetime.datetime(1970, 1, 1)
 _UTC = datetime.timezone.utc  # noqa: UP017 - `datetime.UTC` is of Python 3.11
 _MICROSECOND = datetime.timedelta(microseconds=1)
@@ -125,9 +127,9 @@ def _answer_request(adapter: Adapter, request: dict[str, Any], base: dict[str, A
 
 
 def _question_text(adapter: Adapter, question: dict[str, Any]) -> str | dict[str, Any]:
-    """Return the text that answers a question, or the error that is its answer."""
+    """Return the text that answers a question, once or several times, or the error that is its answer."""
     try:
-        return adapter.ask(question)
+        return adapter.ask(question) * int(question.get("repeat", 1))
     except BaseException as error:
         return failure(error)
 

@@ -211,6 +211,10 @@ class Dialect:
         text = f"SELECT {', '.join(what)} FROM {source}"
         if conditions:
             text += " WHERE " + " AND ".join(conditions)
+        if question.get("window"):
+            text = self.window(question["window"], what, text)
+        if question.get("set"):
+            text = self.set_operation(question["set"], text)
         self.outputs = self._outputs(question)
         if group:
             text += " GROUP BY " + self.outputs["group"]
@@ -219,6 +223,21 @@ class Dialect:
         text += self.tail(question)
         self.outputs = {}
         return text
+
+    def window(self, window: dict[str, Any], what: list[str], text: str) -> str:
+        """Return the SELECT of rows whose place in a window is at most a number, around another one."""
+        over = "" if window["partition"] is None else "PARTITION BY " + self.term(window["partition"])
+        if window["order"]:
+            over = f"{over} ORDER BY {', '.join(map(self.key, window['order']))}".strip()
+        place, columns = self.name("place"), ", ".join(what)
+        inner = text.replace(columns, f"*, {window['function']}() OVER ({over}) AS {place}", 1)
+        return f"SELECT {columns} FROM ({inner}) AS {self.name('t')} WHERE {place} <= {window['at_most']}"
+
+    def set_operation(self, operation: dict[str, Any], text: str) -> str:
+        """Return a set operation of a SELECT and a second relation."""
+        word = operation["kind"].upper() + (" ALL" if operation["all"] else "")
+        columns = ", ".join(map(self.answer_column, operation["columns"]))
+        return f"{text} {word} SELECT {columns} FROM {self.relation(operation['right'])}"
 
     def _outputs(self, question: dict[str, Any]) -> dict[str, str]:
         """Return the expressions of the columns of an answer with aggregates, by their names."""

@@ -89,6 +89,13 @@ def _traits(world: World, question: Question, wrong: Contradiction) -> Iterator[
         yield "GROUP BY"
     if question.having is not None:
         yield "HAVING"
+    if question.window is not None:
+        yield question.window.function
+        yield from ("PARTITION BY",) if question.window.partition is not None else ()
+    if question.set is not None:
+        yield question.set.kind + (" all" if question.set.all else "")
+    if question.repeat > 1:
+        yield "asked again"
     for aggregate in question.aggregates:
         yield from ("DISTINCT",) if aggregate.distinct else ()
         yield from ("FILTER",) if aggregate.where is not None else ()

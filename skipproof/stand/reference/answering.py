@@ -1,5 +1,6 @@
 """Answers to questions from rows alone, without statistics."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -106,6 +107,62 @@ def grouped_aggregates(question: Json, rows: Rows, schema: Schema) -> list[list[
     ]
 
 
+def window_rows(window: Json, rows: Rows, schema: Schema) -> list[Row]:
+    """Return the rows whose place in a window is at most a number."""
+    if window["partition"] is None:
+        return _first_places(window, sort_rows(rows, window["order"], schema), schema)
+    value = compile_term(window["partition"], schema)
+    parts: dict[Value, list[Row]] = {}
+    for row in sort_rows(rows, window["order"], schema):
+        parts.setdefault(value(row), []).append(row)
+    return [row for part in parts.values() for row in _first_places(window, part, schema)]
+
+
+def _first_places(window: Json, rows: Rows, schema: Schema) -> list[Row]:
+    """Return the rows of one partition, which is in order, whose place is at most a number."""
+    keys = [compile_term(key["by"], schema) for key in window["order"]]
+    kept, rank, dense = list[Row](), 0, 0
+    last: list[Value] | None = None
+    for number, row in enumerate(rows, 1):
+        values = [key(row) for key in keys]
+        if values != last:
+            rank, dense, last = number, dense + 1, values
+        if {"row_number": number, "rank": rank, "dense_rank": dense}[window["function"]] <= window["at_most"]:
+            kept.append(row)
+    return kept
+
+
+def combined_rows(operation: Json, left: Rows, right: Rows) -> list[Row]:
+    """Return the union, intersection or difference of rows of values."""
+    if operation["kind"] == "union":
+        both = [*left, *right]
+        return both if operation["all"] else list(dict.fromkeys(both))
+    counts = Counter(right)
+    if not operation["all"]:
+        wanted = operation["kind"] == "intersect"
+        return [row for row in dict.fromkeys(left) if (row in counts) == wanted]
+    kept = []
+    for row in left:
+        matched = counts[row] > 0
+        counts[row] -= matched
+        if matched == (operation["kind"] == "intersect"):
+            kept.append(row)
+    return kept
+
+
+def answer_of_set(question: Json, left: tuple[Rows, Schema], right: tuple[Rows, Schema]) -> list[list[Value]]:
+    """Return the answer to a set operation of two relations."""
+    sides = [
+        [tuple(row[schema[name][0]] for name in names) for row in rows]
+        for (rows, schema), names in zip(
+            (left, right), (question["select"], question["set"]["columns"]), strict=True
+        )
+    ]
+    schema = {name: (at, left[1][name][1]) for at, name in enumerate(question["select"])}
+    rows = sort_rows(combined_rows(question["set"], *sides), question["order"], schema)
+    return selected_values(question, rows, schema)
+
+
 def changed_rows(question: Json, rows: Rows, schema: Schema) -> list[Row]:
     """Return the rows after a delete or an update."""
     holds = compile_term(question["source"]["where"], schema)
@@ -126,6 +183,8 @@ def answer_of_source(question: Json, rows: Rows, schema: Schema) -> list[list[Va
     if question["change"]:
         return selected_values(question, changed_rows(question, rows, schema), schema)
     rows = filter_rows(rows, question["where"], schema)
+    if question.get("window"):
+        rows = window_rows(question["window"], rows, schema)
     if question["aggregates"]:
         return aggregated_answer(question, grouped_aggregates(question, rows, schema), schema)
     return selected_values(question, sort_rows(rows, question["order"], schema), schema)

@@ -128,6 +128,13 @@ class Case:
                 yield "distinct", (self.column(relation.distinct),)
         if question.join is not None:
             yield "join", (self.column(question.join.left_key), self.column(question.join.right_key))
+        if question.window is not None:
+            yield from (("order", (key.by,)) for key in question.window.order)
+            if question.window.partition is not None:
+                yield "group", (question.window.partition,)
+        if question.set is not None:
+            pairs = zip(question.select, question.set.columns, strict=True)
+            yield from (("distinct", (self.column(left), self.column(right))) for left, right in pairs)
         if question.group is not None:
             yield "group", (question.group,)
         for aggregate in question.aggregates:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from skipproof.stand.adapters.serving import failure
-from skipproof.stand.reference.answering import answer_of_source, apply_relation, join_rows
+from skipproof.stand.reference.answering import answer_of_set, answer_of_source, apply_relation, join_rows
 from skipproof.stand.reference.evaluating import filter_rows
 from skipproof.stand.reference.pruning import Rules
 from skipproof.stand.reference.tables import (
@@ -105,6 +105,8 @@ def answer_from_all_rows(question: Json, tables: Mapping[str, Table]) -> list[li
         table = tables[source["table"]]
         return answer_of_source(question, table.rows, table.schema)
     rows, schema = _plain_relation(source, tables)
+    if question.get("set"):
+        return answer_of_set(question, (rows, schema), _plain_relation(question["set"]["right"], tables))
     if join is not None:
         other, other_schema = _plain_relation(join["right"], tables)
         rows, schema = join_rows(join, rows, other, (schema, other_schema))

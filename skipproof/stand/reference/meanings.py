@@ -12,6 +12,7 @@ from typing import TypeAlias
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
+from skipproof.stand.adapters.serving import QUERIED_AREAS
 from skipproof.stand.reference.cases import (
     Case,
     casts_beyond_type,
@@ -95,7 +96,7 @@ def _is_changed(case: Case) -> bool:
 def _reader(case: Case) -> str | None:
     """Return the reader of a Delta table; orders and joins are never read by pyarrow."""
     reader = case.settings.get("reader")
-    return "query" if reader and case.question.area in ("topk", "join") else reader
+    return "query" if reader and case.question.area in QUERIED_AREAS else reader
 
 
 # The engines of this package, whose differences are all in the list.

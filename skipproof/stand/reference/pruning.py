@@ -8,6 +8,7 @@ from skipproof.stand.reference.answering import (
     Rows,
     aggregate_value,
     aggregated_answer,
+    answer_of_set,
     answer_of_source,
     apply_relation,
     changed_rows,
@@ -41,6 +42,12 @@ class Rules(ScanRules):
         table = tables[question["source"]["table"]]
         if question["change"]:
             return selected_values(question, self.changed_table(question, table), table.schema)
+        if question.get("set"):
+            other = question["set"]["right"]
+            right = self.relation(other, tables[other["table"]])
+            return answer_of_set(question, self.relation(question["source"], table), right)
+        if question.get("window"):
+            return answer_of_source(question, *self.relation(question["source"], table))
         if question["join"] is not None:
             rows, schema = self.join(question, tables)
             return answer_of_source(question, rows, schema)
