@@ -48,12 +48,14 @@ def _atom(draw: DrawFn, scope: ConditionScope) -> Term:
     return choose(draw, atoms)(draw, scope, tested.term, tested.pool)
 
 
-def _comparison(draw: DrawFn, scope: ConditionScope) -> str:
-    return choose(draw, [symbol for symbol in COMPARISONS if scope.has_functions(symbol)])
+def comparison(draw: DrawFn, scope: ConditionScope, left: Term, right: Term) -> Call:
+    """Draw a comparison of two terms."""
+    symbols = [symbol for symbol in COMPARISONS if scope.has_functions(symbol)]
+    return Call(choose(draw, symbols), (left, right))
 
 
 def _compare(draw: DrawFn, scope: ConditionScope, tested: Term, pool: ValuePool) -> Term:
-    return Call(_comparison(draw, scope), (tested, constant(draw, pool)))
+    return comparison(draw, scope, tested, constant(draw, pool))
 
 
 def _equal(draw: DrawFn, scope: ConditionScope, tested: Term, pool: ValuePool) -> Term:
@@ -124,14 +126,14 @@ def _operands(draw: DrawFn, scope: ConditionScope, tested: Term, pool: ValuePool
         if not alike:
             return _compare(draw, scope, tested, pool)
         other = column(scope, choose(draw, alike))
-    return Call(_comparison(draw, scope), (tested, other.term))
+    return comparison(draw, scope, tested, other.term)
 
 
 def _wider_constant(draw: DrawFn, scope: ConditionScope, tested: Term, pool: ValuePool) -> Term:
     """Compare with a constant that the type may not hold."""
     low, high = integer_range(pool.type)
     value = choose(draw, (high + 1, low - 1, high, low)) if pool.type != "int64" else high
-    return Call(_comparison(draw, scope), (tested, Literal(value, "int64")))
+    return comparison(draw, scope, tested, Literal(value, "int64"))
 
 
 # For each atom: the functions that it needs, and the beginnings of the types that it applies to.

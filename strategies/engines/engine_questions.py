@@ -13,17 +13,19 @@ from hypothesis.strategies import DrawFn
 
 from strategies.choices import choose
 from strategies.engines.capabilities import Capabilities, ConditionScope
-from strategies.engines.conditions import condition
+from strategies.engines.conditions import comparison, condition
 from strategies.engines.engine_tables import StoredTable, ValuePool, stored_tables, value_pools
 from strategies.engines.questions import (
     ROW_NUMBER,
     Aggregate,
+    Call,
     Column,
     Join,
     Key,
     Literal,
     Question,
     Relation,
+    Subquery,
     Term,
 )
 from strategies.engines.terms import INTEGERS, Operand, column, operand
@@ -33,7 +35,7 @@ LEFT, RIGHT, RIGHT_PREFIX = "t", "u", "u_"
 JOINS = ("inner", "left", "right", "full", "semi", "anti", "not in")
 _ONE_SIDED = ("semi", "anti", "not in")
 _OFTEN = ("filter", "filter", "limit", "topk", "join", "aggregate")
-_OF_TWO_TABLES = ("join", "set")
+_OF_TWO_TABLES = ("join", "set", "subquery")
 _ONE_IN_FOUR: st.SearchStrategy[bool] = st.sampled_from((False, False, False, True))
 # No table has more rows. Sums of integers of this size fit 32 bits, in which some engines add.
 _ROWS_MAX, _SUMMED_MAX = 20_000, 100_000
@@ -303,6 +305,34 @@ def _set(draw: DrawFn, scope: ConditionScope) -> Question:
     )
 
 
+def _subquery(draw: DrawFn, scope: ConditionScope) -> Question:
+    """Draw a test of a subquery, alone or under one NOT, AND or OR.
+
+    Some engines take IN for false where it is NULL, which shows where a test is about its result.
+    """
+    tested = operand(draw, scope)
+    alike = [name for name in sorted(scope.pools) if scope.pools[name].type == tested.pool.type]
+    if not alike:
+        tested = column(scope, choose(draw, sorted(scope.pools)))
+        alike = [name for name in sorted(scope.pools) if scope.pools[name].type == tested.pool.type]
+    name = RIGHT_PREFIX + choose(draw, alike)
+    relation = _relation(draw, _right_scope(scope), RIGHT, name, RIGHT_PREFIX + ROW_NUMBER)
+    value = Column(name, tested.pool.type)
+    counts = ("count",) if tested.pool.type in INTEGERS else ()
+    kind = choose(draw, ("in", "in", "in", "exists", "exists", "min", "max", *counts))
+    if kind in ("in", "exists"):
+        where: Term = Subquery(kind=kind, relation=relation, column=value, operand=tested.term)
+    else:
+        where = comparison(draw, scope, tested.term, Subquery(kind=kind, relation=relation, column=value))
+    shape = choose(draw, ("alone", "alone", "not", "and", "or"))
+    if shape != "alone" and scope.has_functions(shape):
+        others = () if shape == "not" else (condition(draw, scope, 1),)
+        where = Call(shape, (where, *others))
+    limit, offset = draw(_limits()) if draw(_ONE_IN_FOUR) else (None, 0)
+    source = Relation(table=LEFT, where=where)
+    return Question(area="subquery", source=source, select=_select(draw, scope), limit=limit, offset=offset)
+
+
 def _right_scope(scope: ConditionScope) -> ConditionScope:
     """Return the columns of the right table, which have the types of the left table's."""
     pools = {RIGHT_PREFIX + name: pool for name, pool in scope.pools.items()}
@@ -330,6 +360,7 @@ _ASKS: dict[str, _Ask] = {
     "aggregate": _aggregate,
     "window": _window,
     "set": _set,
+    "subquery": _subquery,
     "dml": _change,
 }
 

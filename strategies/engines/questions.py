@@ -10,13 +10,13 @@ This module draws nothing; `docs/reference/stand.md` has the language in full.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, Union
 
 Json: TypeAlias = Any
 Row: TypeAlias = tuple[Json, ...]
 
 # The classes of questions.
-AREAS = ("filter", "limit", "topk", "join", "aggregate", "window", "set", "dml")
+AREAS = ("filter", "limit", "topk", "join", "aggregate", "window", "set", "subquery", "dml")
 # The column that numbers the rows of a table, from 0.
 ROW_NUMBER = "rid"
 
@@ -59,7 +59,8 @@ class Call:
         return {"call": self.function, "of": [term.json() for term in self.of], **cast}
 
 
-Term: TypeAlias = Column | Literal | Call
+# A union by `|` cannot name a class that comes later.
+Term: TypeAlias = Union[Column, Literal, Call, "Subquery"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,37 @@ class Relation:
             "order": [key.json() for key in self.order],
             "limit": self.limit,
             "offset": self.offset,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subquery:
+    """A subquery as an expression.
+
+    Attributes:
+        kind: in, whether the operand is IN the column; exists, whether a row EXISTS in which the column is
+            equal to the operand; min, max or count, the aggregate of the column.
+        operand: An expression of the outer table; None for aggregates.
+    """
+
+    kind: str
+    relation: Relation
+    column: Column
+    operand: Term | None = None
+
+    @property
+    def type(self) -> str:
+        """The type of its value."""
+        return {"in": "boolean", "exists": "boolean", "count": "int64"}.get(self.kind, self.column.type)
+
+    def json(self) -> Json:
+        """Return the subquery as an expression in JSON."""
+        return {
+            "query": self.kind,
+            "of": [] if self.operand is None else [self.operand.json()],
+            "relation": self.relation.json(),
+            "value": self.column.name,
+            "type": self.type,
         }
 
 
@@ -257,7 +289,15 @@ class Question:
     def relations(self) -> tuple[Relation, ...]:
         """The relations that it reads."""
         others = [part.right for part in (self.join, self.set) if part is not None]
-        return (self.source, *others)
+        return (self.source, *others, *(query.relation for query in self.queries))
+
+    @property
+    def queries(self) -> tuple[Subquery, ...]:
+        """The subqueries of its condition."""
+        where = self.source.where
+        if self.area != "subquery" or where is None:
+            return ()
+        return tuple(part for part in subterms(where) if isinstance(part, Subquery))
 
     @property
     def answer_columns(self) -> tuple[str, ...]:
@@ -292,8 +332,12 @@ def _column_or_term(term: Term | None) -> Json:
 
 
 def subterms(term: Term) -> Iterator[Term]:
-    """Yield a term and all terms inside it."""
+    """Yield a term and all terms inside it, of a subquery not those of its relation."""
     yield term
     if isinstance(term, Call):
         for part in term.of:
             yield from subterms(part)
+    if isinstance(term, Subquery):
+        yield term.column
+        if term.operand is not None:
+            yield from subterms(term.operand)

@@ -116,23 +116,38 @@ def test_aggregates_groups_and_orders_are_of_expressions_with_all_that_sql_has(d
 def test_windows_sets_and_repeats_reach_each_kind(drawn_worlds):
     questions = [question for world in drawn_worlds for question in world.questions]
     windows = [question.window for question in questions if question.window]
-    assert {one.function for one in windows} == set(FUNCTIONS)
-    assert {(bool(one.order), one.partition is None) for one in windows} == {
+    assert {window.function for window in windows} == set(FUNCTIONS)
+    assert {(bool(window.order), window.partition is None) for window in windows} == {
         (True, True),
         (True, False),
         (False, True),
     }
-    for one in windows:
-        total = one.order and one.order[-1].by == Column("rid", "int64")
-        assert total or one.function != "row_number" or (not one.order and one.partition is None)
+    for window in windows:
+        total = window.order and window.order[-1].by == Column("rid", "int64")
+        assert total or window.function != "row_number" or (not window.order and window.partition is None)
     assert {bool(question.limit) for question in questions if question.window} == {True, False}
     sets = [question.set for question in questions if question.set]
-    assert {(one.kind, one.all) for one in sets} == {
+    assert {(operation.kind, operation.all) for operation in sets} == {
         (kind, every) for kind in SET_OPERATIONS for every in (0, 1)
     }
     assert all(len(question.set.columns) == len(question.select) for question in questions if question.set)
     assert {question.repeat for question in questions} == {1, 2}
     assert {question.repeat for question in questions if question.area == "dml"} == {1}
+
+
+def test_subqueries_reach_each_kind_over_each_shape_of_relation(drawn_worlds):
+    questions = [question for world in drawn_worlds for question in world.questions]
+    queries = [(question, query) for question in questions for query in question.queries]
+    assert {query.kind for _, query in queries} == {"in", "exists", "min", "max", "count"}
+    assert any(isinstance(query.operand, Call) for _, query in queries)
+    assert {bool(query.relation.distinct) for _, query in queries} == {True, False}
+    assert {query.relation.limit is None for _, query in queries} == {True, False}
+    outermost = {
+        question.source.where.function for question, _ in queries if isinstance(question.source.where, Call)
+    }
+    assert {"not", "and", "or"} <= outermost
+    for _, query in queries:
+        assert query.operand is None or query.operand.type == query.column.type
 
 
 def _calls(worlds_of_all):

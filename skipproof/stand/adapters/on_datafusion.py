@@ -105,7 +105,7 @@ class OnDataFusion(Adapter):
             "engine": "datafusion",
             "version": version("datafusion"),
             "tables": "files",
-            "areas": ["filter", "limit", "topk", "join", "aggregate", "window", "set"],
+            "areas": ["filter", "limit", "topk", "join", "aggregate", "window", "set", "subquery"],
             "without": {"functions": [], "types": [], "joins": COUNTED_SETS},
             "settings": settings_to_try(values),
             "writes": True,

@@ -89,7 +89,7 @@ class OnDuckDB(Adapter):
             "engine": "duckdb",
             "version": duckdb.__version__,
             "tables": "files",
-            "areas": ["filter", "limit", "topk", "join", "aggregate", "window", "set"],
+            "areas": ["filter", "limit", "topk", "join", "aggregate", "window", "set", "subquery"],
             "without": {"functions": [], "types": types_missing(), "joins": []},
             "settings": {"preserve_insertion_order": ["true", "false"], "threads": ["1", "4"]},
             "writes": True,

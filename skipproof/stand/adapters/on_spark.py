@@ -174,7 +174,7 @@ class OnSpark(Adapter):
             "engine": "spark",
             "version": pyspark.__version__,
             "tables": "files",
-            "areas": ["filter", "limit", "topk", "join", "aggregate", "window", "set"],
+            "areas": ["filter", "limit", "topk", "join", "aggregate", "window", "set", "subquery"],
             "without": {"functions": ["unordered window"], "types": _TYPES_MISSING, "joins": []},
             "settings": _SETTINGS,
             "writes": True,

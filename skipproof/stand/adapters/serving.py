@@ -20,7 +20,7 @@ from typing import Any
 
 PROTOCOL = 1
 # The classes of questions that delta-rs answers by its queries alone, never by a scan of pyarrow.
-QUERIED_AREAS = ("topk", "join", "window", "set")
+QUERIED_AREAS = ("topk", "join", "window", "set", "subquery")
 _EPOCH = datetime.datetime(1970, 1, 1)
 _UTC = datetime.timezone.utc  # noqa: UP017 - `datetime.UTC` is of Python 3.11
 _MICROSECOND = datetime.timedelta(microseconds=1)

@@ -108,7 +108,18 @@ class Dialect:
             return self.outputs.get(term["column"]) or self.name(term["column"])
         if "literal" in term:
             return self.literal(term["literal"], term["type"])
+        if "query" in term:
+            return self.query(term)
         return self.call(term["call"], term["of"], term)
+
+    def query(self, term: dict[str, Any]) -> str:
+        """Return a subquery as an expression."""
+        value, relation = self.name(term["value"]), self.relation(term["relation"])
+        if term["query"] == "in":
+            return f"({self.term(term['of'][0])} IN (SELECT {value} FROM {relation}))"
+        if term["query"] == "exists":
+            return f"EXISTS (SELECT 1 FROM {relation} WHERE {value} = {self.term(term['of'][0])})"
+        return f"(SELECT {term['query']}({value}) FROM {relation})"
 
     def call(self, function: str, of: list[Any], term: dict[str, Any]) -> str:
         """Return a function call."""

@@ -7,7 +7,7 @@ from oracles.answers.contradictions import Contradiction, Discrepancy, Oracle
 from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import PYARROW, StoredTable
 from strategies.engines.functions import TEXT_FUNCTIONS, TIME_FUNCTIONS
-from strategies.engines.questions import Call, Column, Literal, Question, Relation, Term, subterms
+from strategies.engines.questions import Call, Column, Literal, Question, Relation, Subquery, Term, subterms
 
 # Functions and types of one family are pruned by the same code of an engine.
 _FAMILIES = {
@@ -67,6 +67,8 @@ def function_family(term: Term) -> str:
     """Return the family of the outermost function of a condition."""
     if isinstance(term, Call):
         return _FAMILIES.get(term.function, term.function)
+    if isinstance(term, Subquery):
+        return "subquery"
     return "column" if isinstance(term, Column) else "literal"
 
 
@@ -126,6 +128,8 @@ def _condition_traits(term: Term) -> Iterator[str]:
     for part in subterms(term):
         if isinstance(part, Call):
             yield _FAMILIES.get(part.function, part.function)
+        if isinstance(part, Subquery):
+            yield f"subquery of {part.kind}"
         if isinstance(part, Literal):
             if part.value is None:
                 yield "a NULL literal"

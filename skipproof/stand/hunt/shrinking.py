@@ -24,6 +24,7 @@ from strategies.engines.questions import (
     Literal,
     Question,
     Relation,
+    Subquery,
     Term,
     Window,
     subterms,
@@ -235,6 +236,12 @@ def _with_values(world: World, type_: str, others: Mapping[str, Json], to: str) 
         return None if value is None else others.get(repr(value), value)
 
     def of_term(term: Term) -> Term:
+        if isinstance(term, Subquery):
+            column = of_term(term.column)
+            assert isinstance(column, Column)
+            operand = None if term.operand is None else of_term(term.operand)
+            relation = _with_terms_of_relation(term.relation, of_term)
+            return replace(term, column=column, operand=operand, relation=relation)
         if isinstance(term, Literal):
             return Literal(of_value(term.value), to) if term.type == type_ else term
         if isinstance(term, Call):
@@ -282,13 +289,13 @@ def _with_terms(question: Question, of_term: Callable[[Term], Term]) -> Question
     """Return the question with `of_term` applied to every term, including those of its relations."""
 
     def of_keys(keys: tuple[Key, ...]) -> tuple[Key, ...]:
-        return tuple(replace(key, by=of_term(key.by)) for key in keys)
+        return _keys_with_terms(keys, of_term)
 
     def of_where(where: Term | None) -> Term | None:
         return None if where is None else of_term(where)
 
     def of_relation(relation: Relation) -> Relation:
-        return replace(relation, where=of_where(relation.where), order=of_keys(relation.order))
+        return _with_terms_of_relation(relation, of_term)
 
     def of_window(window: Window) -> Window:
         return replace(window, partition=of_where(window.partition), order=of_keys(window.order))
@@ -311,6 +318,17 @@ def _with_terms(question: Question, of_term: Callable[[Term], Term]) -> Question
         set=None if question.set is None else replace(question.set, right=of_relation(question.set.right)),
         to=to,
     )
+
+
+def _with_terms_of_relation(relation: Relation, of_term: Callable[[Term], Term]) -> Relation:
+    """Return the relation with `of_term` applied to every term."""
+    where = None if relation.where is None else of_term(relation.where)
+    return replace(relation, where=where, order=_keys_with_terms(relation.order, of_term))
+
+
+def _keys_with_terms(keys: tuple[Key, ...], of_term: Callable[[Term], Term]) -> tuple[Key, ...]:
+    """Return keys with `of_term` applied to what they order by."""
+    return tuple(replace(key, by=of_term(key.by)) for key in keys)
 
 
 def _without_null(table: StoredTable, position: int, value: Json) -> StoredTable:

@@ -3,7 +3,17 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from strategies.engines.questions import Aggregate, Call, Column, Question, Relation, Term, Window, subterms
+from strategies.engines.questions import (
+    Aggregate,
+    Call,
+    Column,
+    Question,
+    Relation,
+    Subquery,
+    Term,
+    Window,
+    subterms,
+)
 
 # Functions of two arguments or more, with the ordinal of the first argument that can be removed.
 _VARIADIC = {"and": 0, "or": 0, "in": 1, "coalesce": 1}
@@ -124,6 +134,10 @@ def _simpler_condition(where: Term | None) -> Iterator[Term | None]:
 
 def _simpler_terms(term: Term) -> Iterator[Term]:
     """Yield terms with one part less: an operand instead of its call, or one argument less."""
+    if isinstance(term, Subquery):
+        yield from (replace(term, relation=relation) for relation in _simpler_relation(term.relation))
+        if term.operand is not None:
+            yield from (replace(term, operand=of) for of in _simpler_expressions(term.operand))
     if not isinstance(term, Call):
         return
     yield from (part for part in term.of if part.type == term.type)

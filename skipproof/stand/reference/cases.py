@@ -8,7 +8,17 @@ from math import prod
 from strategies.engines.engine_tables import StoredTable
 from strategies.engines.engine_values import integer_range
 from strategies.engines.functions import ARITHMETIC, STRICT, meaning
-from strategies.engines.questions import Aggregate, Call, Column, Json, Literal, Question, Term, subterms
+from strategies.engines.questions import (
+    Aggregate,
+    Call,
+    Column,
+    Json,
+    Literal,
+    Question,
+    Subquery,
+    Term,
+    subterms,
+)
 
 COMPARISON_FUNCTIONS = frozenset(
     {"=", "!=", "<", "<=", ">", ">=", "is not distinct from", "is distinct from", "in", "between", "nullif"}
@@ -78,6 +88,10 @@ class Case:
             return self.cells(term.name)
         if isinstance(term, Literal):
             return (term.value,)
+        if isinstance(term, Subquery):
+            if term.kind in ("min", "max"):
+                return (*self.cells(term.column.name), None)
+            return (0, sum(map(len, self.tables[term.relation.table].blocks)))
         if term.function == "if":
             return self.values(term.of[1]) + self.values(term.of[2])
         if term.function in STRICT:
@@ -135,6 +149,9 @@ class Case:
         if question.set is not None:
             pairs = zip(question.select, question.set.columns, strict=True)
             yield from (("distinct", (self.column(left), self.column(right))) for left, right in pairs)
+        for query in question.queries:
+            operands = (query.column,) if query.operand is None else (query.operand, query.column)
+            yield {"exists": "join"}.get(query.kind, query.kind), operands
         if question.group is not None:
             yield "group", (question.group,)
         for aggregate in question.aggregates:

@@ -7,6 +7,7 @@ from skipproof.stand.adapters.serving import failure
 from skipproof.stand.reference.answering import answer_of_set, answer_of_source, apply_relation, join_rows
 from skipproof.stand.reference.evaluating import filter_rows
 from skipproof.stand.reference.pruning import Rules
+from skipproof.stand.reference.subqueries import without_subqueries
 from skipproof.stand.reference.tables import (
     NOTHING,
     AvailableStatistics,
@@ -100,6 +101,7 @@ class SmallEngine:
 
 def answer_from_all_rows(question: Json, tables: Mapping[str, Table]) -> list[list[Value]]:
     """Return the answer from all rows of all tables, without pruning."""
+    question = without_subqueries(question, lambda relation: _plain_relation(relation, tables))
     source, join = question["source"], question["join"]
     if question["change"]:
         table = tables[source["table"]]

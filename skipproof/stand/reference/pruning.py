@@ -22,6 +22,7 @@ from skipproof.stand.reference.evaluating import Schema, columns_of, compile_ter
 from skipproof.stand.reference.ranges import Lookup, Range
 from skipproof.stand.reference.selecting import Allowed, ScanRules
 from skipproof.stand.reference.statistics import Facts
+from skipproof.stand.reference.subqueries import without_subqueries
 from skipproof.stand.reference.tables import Group, Table
 from skipproof.stand.reference.values import Row, Value, is_float
 from strategies.engines.questions import Json
@@ -39,6 +40,10 @@ class Rules(ScanRules):
 
     def answer(self, question: Json, tables: Mapping[str, Table]) -> list[list[Value]]:
         """Return the answer, from as few rows as are proved to be enough."""
+        if question["area"] == "subquery":
+            question = without_subqueries(
+                question, lambda relation: self.relation(relation, tables[relation["table"]])
+            )
         table = tables[question["source"]["table"]]
         if question["change"]:
             return selected_values(question, self.changed_table(question, table), table.schema)
