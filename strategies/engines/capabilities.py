@@ -29,10 +29,15 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True)
 class ConditionScope:
-    """The columns that a condition may name, each with its pool of values, and the available functions."""
+    """The columns that a condition may name, each with its pool of values, and the available functions.
+
+    Attributes:
+        has_third: Whether there is a third table.
+    """
 
     capabilities: Capabilities
     pools: Mapping[str, ValuePool]
+    has_third: bool = False
 
     def has_functions(self, *functions: str) -> bool:
         """Tell whether the engine has all these functions."""

@@ -14,13 +14,24 @@ from hypothesis.strategies import DrawFn
 from strategies.choices import choose
 from strategies.engines.capabilities import Capabilities, ConditionScope
 from strategies.engines.conditions import comparison, condition
-from strategies.engines.engine_tables import StoredTable, ValuePool, stored_tables, value_pools
+from strategies.engines.engine_tables import REPEATS, StoredTable, ValuePool, stored_tables, value_pools
+from strategies.engines.joins import (
+    LEFT,
+    RIGHT,
+    RIGHT_PREFIX,
+    THIRD,
+    THIRD_PREFIX,
+    column_of,
+    join_question,
+    key,
+    relation,
+    scope_of,
+)
 from strategies.engines.questions import (
     ROW_NUMBER,
     Aggregate,
     Call,
     Column,
-    Join,
     Key,
     Literal,
     Question,
@@ -31,9 +42,6 @@ from strategies.engines.questions import (
 from strategies.engines.terms import INTEGERS, Operand, column, operand
 from strategies.engines.windows import set_operation, window
 
-LEFT, RIGHT, RIGHT_PREFIX = "t", "u", "u_"
-JOINS = ("inner", "left", "right", "full", "semi", "anti", "not in")
-_ONE_SIDED = ("semi", "anti", "not in")
 _OFTEN = ("filter", "filter", "limit", "topk", "join", "aggregate")
 _OF_TWO_TABLES = ("join", "set", "subquery")
 _ONE_IN_FOUR: st.SearchStrategy[bool] = st.sampled_from((False, False, False, True))
@@ -69,21 +77,32 @@ def worlds(draw: DrawFn, capabilities: Capabilities, *, questions_max: int = QUE
     if draw(st.booleans()):
         # Two columns of one pool are compared with each other.
         own.append(own[0] if draw(st.booleans()) else draw(pool_strategy))
-    tables = {LEFT: draw(stored_tables(own, writers=capabilities.writers, layouts=capabilities.layouts))}
-    if area in _OF_TWO_TABLES:
-        right = stored_tables(
+    able = ConditionScope(capabilities, {})
+    has_third = area == "join" and able.has_functions("second join") and draw(_ONE_IN_FOUR)
+    others = {RIGHT: RIGHT_PREFIX} if area in _OF_TWO_TABLES else {}
+    others |= {THIRD: THIRD_PREFIX} if has_third else {}
+    left = stored_tables(
+        own,
+        repeats=(1,) if has_third else REPEATS,
+        writers=capabilities.writers,
+        layouts=capabilities.layouts,
+    )
+    tables = {LEFT: draw(left)}
+    for name, prefix in others.items():
+        other = stored_tables(
             own,
-            prefix=RIGHT_PREFIX,
+            prefix=prefix,
             # Two tables with thousands of equal keys each would have a join of millions of rows.
             repeats=(1,),
             blocks_max=2,
             writers=capabilities.writers,
             layouts=capabilities.layouts,
         )
-        tables[RIGHT] = draw(right)
+        tables[name] = draw(other)
     scope = ConditionScope(
         capabilities,
         {column.name: pool for column, pool in zip(tables[LEFT].queried_columns, own, strict=True)},
+        has_third,
     )
     count = choose(draw, (1,) if area == "dml" else (1, *(questions_max,) * 4))
     questions = tuple(_ASKS[area](draw, scope) for _ in range(count))
@@ -132,10 +151,10 @@ def _top_k(draw: DrawFn, scope: ConditionScope) -> Question:
         by[0] = operand(draw, scope, often=True).term
         if draw(_ONE_IN_FOUR):
             by.insert(0, operand(draw, scope, often=True).term)
-    keys = [_key(draw, term) for term in by]
+    keys = [key(draw, term) for term in by]
     # Rows with equal keys may come in any order, which the answer shows only if it has the keys.
     if not all(isinstance(term, Column) for term in by) or draw(st.booleans()):
-        keys.append(_key(draw, Column(ROW_NUMBER, "int64")))
+        keys.append(key(draw, Column(ROW_NUMBER, "int64")))
     limit, offset = draw(_limits())
     return Question(
         area="topk",
@@ -145,70 +164,6 @@ def _top_k(draw: DrawFn, scope: ConditionScope) -> Question:
         limit=limit,
         offset=offset,
     )
-
-
-def _join(draw: DrawFn, scope: ConditionScope) -> Question:
-    kind = choose(draw, [kind for kind in JOINS if kind not in scope.capabilities.joins_missing])
-    left_key = choose(draw, sorted(scope.pools))
-    alike = [name for name, pool in scope.pools.items() if pool.type == scope.pools[left_key].type]
-    right_key = RIGHT_PREFIX + choose(draw, alike)
-    right_scope = _right_scope(scope)
-    join = Join(
-        kind=kind,
-        right=_relation(draw, right_scope, RIGHT, right_key, RIGHT_PREFIX + ROW_NUMBER),
-        left_key=left_key,
-        right_key=right_key,
-        null_safe=kind != "not in" and scope.has_functions("null safe join") and draw(st.integers(0, 3)) == 3,
-    )
-    one_sided = kind in _ONE_SIDED
-    source = _relation(draw, scope, LEFT, left_key, ROW_NUMBER)
-    left = (left_key,) if source.distinct else (left_key, ROW_NUMBER)
-    right = (right_key,) if join.right.distinct else (right_key, RIGHT_PREFIX + ROW_NUMBER)
-    select = left if one_sided else (*left, *right)
-    limited = draw(st.integers(0, 3)) == 3
-    order = draw(st.permutations(select)) if limited and draw(st.booleans()) else ()
-    return Question(
-        area="join",
-        source=source,
-        join=join,
-        where=_where_joined(draw, scope, right_scope, source, join) if draw(st.booleans()) else None,
-        select=select,
-        order=tuple(_key(draw, _column(name, scope)) for name in order),
-        limit=choose(draw, (0, 1, 2, 5)) if limited else None,
-    )
-
-
-def _where_joined(
-    draw: DrawFn, left: ConditionScope, right: ConditionScope, source: Relation, join: Join
-) -> Term | None:
-    """Draw a condition after a join, on the columns of the sides that still have theirs."""
-    pools = {} if source.distinct else dict(left.pools)
-    if join.kind not in _ONE_SIDED and not join.right.distinct:
-        pools |= right.pools
-    return condition(draw, ConditionScope(left.capabilities, pools)) if pools else None
-
-
-def _column(name: str, scope: ConditionScope) -> Column:
-    """Return a column of either side; all but the row number have the types of the left side's columns."""
-    own = name.removeprefix(RIGHT_PREFIX)
-    return Column(name, "int64" if own == ROW_NUMBER else scope.pools[own].type)
-
-
-def _relation(draw: DrawFn, scope: ConditionScope, table: str, key: str, number: str) -> Relation:
-    """Draw a table: plain, filtered, distinct by the join's key, or limited in a total order."""
-    limited = ("limited", "ordered") if scope.has_functions("limited relation") else ()
-    distinct = ("distinct",) if scope.has_functions("distinct relation") else ()
-    shape = choose(draw, ("plain", "plain", "filtered", *limited, *distinct))
-    if shape == "plain":
-        return Relation(table=table)
-    where = condition(draw, scope) if shape == "filtered" or draw(st.integers(0, 3)) == 3 else None
-    if shape == "filtered":
-        return Relation(table=table, where=where)
-    if shape == "distinct":
-        return Relation(table=table, where=where, distinct=key)
-    last = _key(draw, Column(number, "int64"))
-    order = (_key(draw, Column(key, scope.pools[key].type)), last) if shape == "ordered" else (last,)
-    return Relation(table=table, where=where, order=order, limit=choose(draw, (1, 2, 3, 0)))
 
 
 def _aggregate(draw: DrawFn, scope: ConditionScope) -> Question:
@@ -230,7 +185,7 @@ def _aggregate(draw: DrawFn, scope: ConditionScope) -> Question:
         aggregates=tuple(aggregates),
         group=group.term if group else None,
         having=condition(draw, outputs, 1) if having else None,
-        order=(_key(draw, column(outputs, choose(draw, sorted(outputs.pools))).term),) if ordered else (),
+        order=(key(draw, column(outputs, choose(draw, sorted(outputs.pools))).term),) if ordered else (),
         limit=choose(draw, (1, 2, 3)) if ordered else None,
     )
 
@@ -287,14 +242,14 @@ def _window(draw: DrawFn, scope: ConditionScope) -> Question:
 def _set(draw: DrawFn, scope: ConditionScope) -> Question:
     names = sorted(scope.pools)
     select = choose(draw, (names[:1], names, (names[-1], ROW_NUMBER)))
-    right_scope = _right_scope(scope)
-    right = _relation(draw, right_scope, RIGHT, RIGHT_PREFIX + names[0], RIGHT_PREFIX + ROW_NUMBER)
-    source = _relation(draw, scope, LEFT, names[0], ROW_NUMBER)
+    right_scope = scope_of(RIGHT_PREFIX, scope)
+    right = relation(draw, right_scope, RIGHT, RIGHT_PREFIX + names[0], RIGHT_PREFIX + ROW_NUMBER)
+    source = relation(draw, scope, LEFT, names[0], ROW_NUMBER)
     # What is distinct by a column has no other.
     if right.distinct or source.distinct:
         select = names[:1]
     limited = draw(_ONE_IN_FOUR)
-    order = tuple(_key(draw, _column(name, scope)) for name in select) if draw(st.booleans()) else ()
+    order = tuple(key(draw, column_of(name, scope)) for name in select) if draw(st.booleans()) else ()
     return Question(
         area="set",
         source=source,
@@ -316,14 +271,14 @@ def _subquery(draw: DrawFn, scope: ConditionScope) -> Question:
         tested = column(scope, choose(draw, sorted(scope.pools)))
         alike = [name for name in sorted(scope.pools) if scope.pools[name].type == tested.pool.type]
     name = RIGHT_PREFIX + choose(draw, alike)
-    relation = _relation(draw, _right_scope(scope), RIGHT, name, RIGHT_PREFIX + ROW_NUMBER)
+    inner = relation(draw, scope_of(RIGHT_PREFIX, scope), RIGHT, name, RIGHT_PREFIX + ROW_NUMBER)
     value = Column(name, tested.pool.type)
-    counts = ("count",) if tested.pool.type in INTEGERS else ()
+    counts = ("count", "count") if tested.pool.type in INTEGERS else ()
     kind = choose(draw, ("in", "in", "in", "exists", "exists", "min", "max", *counts))
     if kind in ("in", "exists"):
-        where: Term = Subquery(kind=kind, relation=relation, column=value, operand=tested.term)
+        where: Term = Subquery(kind=kind, relation=inner, column=value, operand=tested.term)
     else:
-        where = comparison(draw, scope, tested.term, Subquery(kind=kind, relation=relation, column=value))
+        where = comparison(draw, scope, tested.term, Subquery(kind=kind, relation=inner, column=value))
     shape = choose(draw, ("alone", "alone", "not", "and", "or"))
     if shape != "alone" and scope.has_functions(shape):
         others = () if shape == "not" else (condition(draw, scope, 1),)
@@ -331,12 +286,6 @@ def _subquery(draw: DrawFn, scope: ConditionScope) -> Question:
     limit, offset = draw(_limits()) if draw(_ONE_IN_FOUR) else (None, 0)
     source = Relation(table=LEFT, where=where)
     return Question(area="subquery", source=source, select=_select(draw, scope), limit=limit, offset=offset)
-
-
-def _right_scope(scope: ConditionScope) -> ConditionScope:
-    """Return the columns of the right table, which have the types of the left table's."""
-    pools = {RIGHT_PREFIX + name: pool for name, pool in scope.pools.items()}
-    return ConditionScope(scope.capabilities, pools)
 
 
 def _change(draw: DrawFn, scope: ConditionScope) -> Question:
@@ -356,7 +305,7 @@ _ASKS: dict[str, _Ask] = {
     "filter": _filter,
     "limit": _limit,
     "topk": _top_k,
-    "join": _join,
+    "join": join_question,
     "aggregate": _aggregate,
     "window": _window,
     "set": _set,
@@ -381,10 +330,6 @@ def _limits(draw: DrawFn) -> tuple[int | None, int]:
     limit = choose(draw, (1, 2, 3, 5, 1, 2, 3, 5, 0, 1_000, None))
     offset = choose(draw, (0, 0, 0, 1, 3, choose(draw, (8, 40, 700, 1_000, 2_048, 3_000))))
     return limit, offset if limit is not None else offset or 2
-
-
-def _key(draw: DrawFn, by: Term) -> Key:
-    return Key(by, descending=draw(st.booleans()), nulls_first=draw(st.booleans()))
 
 
 def _maybe_condition(draw: DrawFn, scope: ConditionScope) -> Term | None:

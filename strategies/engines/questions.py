@@ -239,6 +239,7 @@ class Question:
         area: The class of questions, of `AREAS`.
         select: The columns of the answer, in order; empty with aggregates. The right columns of a join
             have names that no left column has.
+        second: A join of the joined rows with a third table.
         window: Applies to the rows after `where`.
         set: Applies to the selected columns, before `order`.
         repeat: The number of times that it is asked in one session; the last answer counts.
@@ -251,6 +252,7 @@ class Question:
     source: Relation
     select: tuple[str, ...] = ()
     join: Join | None = None
+    second: Join | None = None
     where: Term | None = None
     aggregates: tuple[Aggregate, ...] = ()
     group: Term | None = None
@@ -271,6 +273,7 @@ class Question:
             "source": self.source.json(),
             "select": list(self.select),
             "join": None if self.join is None else self.join.json(),
+            "second": None if self.second is None else self.second.json(),
             "where": None if self.where is None else self.where.json(),
             "aggregates": [aggregate.json() for aggregate in self.aggregates],
             "group": _column_or_term(self.group),
@@ -288,7 +291,7 @@ class Question:
     @property
     def relations(self) -> tuple[Relation, ...]:
         """The relations that it reads."""
-        others = [part.right for part in (self.join, self.set) if part is not None]
+        others = [part.right for part in (self.join, self.second, self.set) if part is not None]
         return (self.source, *others, *(query.relation for query in self.queries))
 
     @property

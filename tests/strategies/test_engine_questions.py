@@ -11,11 +11,12 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from skipproof.stand.hunt.hunting import ROUND
 from strategies.engines.capabilities import Capabilities
-from strategies.engines.engine_questions import JOINS, RIGHT_PREFIX, World, worlds
+from strategies.engines.engine_questions import World, worlds
 from strategies.engines.engine_tables import StoredLayout, StoredTable
 from strategies.engines.engine_values import TYPES, neighbours, order, values
 from strategies.engines.files import arrow_table, partitions, write_stored
 from strategies.engines.functions import ARITHMETIC, STRICT
+from strategies.engines.joins import JOINS, RIGHT_PREFIX
 from strategies.engines.questions import AREAS, Call, Column, subterms
 from strategies.engines.windows import FUNCTIONS, SET_OPERATIONS
 
@@ -133,6 +134,16 @@ def test_windows_sets_and_repeats_reach_each_kind(drawn_worlds):
     assert all(len(question.set.columns) == len(question.select) for question in questions if question.set)
     assert {question.repeat for question in questions} == {1, 2}
     assert {question.repeat for question in questions if question.area == "dml"} == {1}
+
+
+def test_second_joins_reach_each_kind_by_keys_of_either_side(drawn_worlds):
+    questions = [question for world in drawn_worlds for question in world.questions if question.second]
+    assert {question.second.kind for question in questions} == set(JOINS) - {"not in"}
+    assert {question.second.left_key.startswith(RIGHT_PREFIX) for question in questions} == {True, False}
+    assert all(question.join.kind != "not in" for question in questions)
+    one_sided = [question for question in questions if question.join.kind in ("semi", "anti")]
+    assert one_sided
+    assert not any(question.second.left_key.startswith(RIGHT_PREFIX) for question in one_sided)
 
 
 def test_subqueries_reach_each_kind_over_each_shape_of_relation(drawn_worlds):

@@ -31,7 +31,10 @@ def chain_text(question: dict[str, Any]) -> str:
     """Return the text of a lazy frame that gives the answer to a question."""
     text = _relation_text(question["source"])
     if question["join"]:
-        text = _join_text(text, question)
+        used, second = _columns_after_join(question), question.get("second")
+        text = _join_text(text, question["join"], used | ({second["left_key"]} if second else set()))
+        if second:
+            text = _join_text(text, second, used)
     if question["where"] is not None:
         text += f".filter({term_text(question['where'])})"
     if question.get("window"):
@@ -176,9 +179,8 @@ def _counts_values() -> bool:
     return bool(pl.DataFrame({"a": [1, None]}).select([pl.col("a").count()]).rows() == [(1,)])
 
 
-def _join_text(left: str, question: dict[str, Any]) -> str:
-    """Return the text of a join that keeps both keys if the question uses them."""
-    join = question["join"]
+def _join_text(left: str, join: dict[str, Any], used: set[str]) -> str:
+    """Return the text of a join that keeps both keys if they are used after it."""
     kind, how = join["kind"], _join_word(join["kind"])
     if how is None:
         raise Unsupported("the join " + kind)
@@ -193,7 +195,7 @@ def _join_text(left: str, question: dict[str, Any]) -> str:
             raise Unsupported("full joins in which NULL differs from NULL")
         right += f".filter(pl.col({right_key!r}).is_not_null())"
     dropped = {"inner": {right_key}, "left": {right_key}, "right": {left_key}, "full": {left_key, right_key}}
-    if dropped.get(kind, set()) & _columns_after_join(question):
+    if dropped.get(kind, set()) & used:
         if _HAS_COALESCE:
             options += ", coalesce=False"
         else:

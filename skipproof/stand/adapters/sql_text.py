@@ -184,6 +184,13 @@ class Dialect:
         left = self.relation(question["source"])
         if join is None:
             return left, []
+        left, conditions = self.join(left, join)
+        if question.get("second"):
+            left, _ = self.join(left, question["second"])
+        return left, conditions
+
+    def join(self, left: str, join: dict[str, Any]) -> tuple[str, list[str]]:
+        """Return a join with the text of its left side, and its conditions that go to WHERE."""
         right, kind = self.relation(join["right"]), join["kind"]
         left_key, right_key = self.name(join["left_key"]), self.name(join["right_key"])
         if kind == "not in":

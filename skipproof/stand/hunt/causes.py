@@ -85,6 +85,8 @@ def _traits(world: World, question: Question, wrong: Contradiction) -> Iterator[
         yield from (
             f"join of {shape}" for relation in question.relations for shape in _relation_traits(relation)
         )
+    if question.second is not None:
+        yield f"then {question.second.kind} join"
     if question.limit is not None or question.offset:
         yield "LIMIT" if question.limit is not None else "OFFSET alone"
     if question.group is not None:
@@ -141,7 +143,8 @@ def _deciding_columns(question: Question) -> Iterable[str]:
     """Return the columns that decide which rows are in the answer."""
     terms = [part for term in question.terms for part in subterms(term)]
     columns = [part.name for part in terms if isinstance(part, Column)]
-    keys = [question.join.left_key, question.join.right_key] if question.join is not None else []
+    joins = [join for join in (question.join, question.second) if join is not None]
+    keys = [key for join in joins for key in (join.left_key, join.right_key)]
     return dict.fromkeys([*columns, *keys])
 
 

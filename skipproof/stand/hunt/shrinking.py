@@ -19,6 +19,7 @@ from strategies.engines.questions import (
     ROW_NUMBER,
     Call,
     Column,
+    Join,
     Json,
     Key,
     Literal,
@@ -162,8 +163,8 @@ def _column_names(question: Question) -> set[str]:
     terms = [part for term in question.terms for part in subterms(term)]
     named = {*question.select, *(part.name for part in terms if isinstance(part, Column))}
     named.update(relation.distinct for relation in question.relations if relation.distinct)
-    if question.join is not None:
-        named |= {question.join.left_key, question.join.right_key}
+    for join in (question.join, question.second):
+        named |= set() if join is None else {join.left_key, join.right_key}
     if question.set is not None:
         named.update(question.set.columns)
     return named | ({question.change} if question.change else set())
@@ -173,7 +174,9 @@ def _simpler_questions(world: World) -> Iterator[World]:
     """Yield worlds with a simpler question."""
     (question,) = world.questions
     for simpler in simpler_questions(question):
-        yield replace(world, questions=(simpler,))
+        named = {relation.table for relation in simpler.relations}
+        tables = {name: table for name, table in world.tables.items() if name in named}
+        yield replace(world, tables=tables, questions=(simpler,))
 
 
 def _plainer_types(world: World) -> Iterator[World]:
@@ -300,12 +303,16 @@ def _with_terms(question: Question, of_term: Callable[[Term], Term]) -> Question
     def of_window(window: Window) -> Window:
         return replace(window, partition=of_where(window.partition), order=of_keys(window.order))
 
-    join, to = question.join, None if question.to is None else of_term(question.to)
+    def of_join(join: Join | None) -> Join | None:
+        return None if join is None else replace(join, right=of_relation(join.right))
+
+    to = None if question.to is None else of_term(question.to)
     assert to is None or isinstance(to, Literal)
     return replace(
         question,
         source=of_relation(question.source),
-        join=None if join is None else replace(join, right=of_relation(join.right)),
+        join=of_join(question.join),
+        second=of_join(question.second),
         where=of_where(question.where),
         aggregates=tuple(
             replace(aggregate, of=of_where(aggregate.of), where=of_where(aggregate.where))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from strategies.engines.joins import THIRD_PREFIX
 from strategies.engines.questions import (
     Aggregate,
     Call,
@@ -26,6 +27,10 @@ def simpler_questions(question: Question) -> Iterator[Question]:
         # The language of questions has no change without a condition.
         if question.change is None or source.where is not None:
             yield replace(question, source=source)
+    if question.second is not None:
+        yield _without_second(question)
+        for right in _simpler_relation(question.second.right):
+            yield replace(question, second=replace(question.second, right=right))
     if question.join is not None:
         for right in _simpler_relation(question.join.right):
             yield replace(question, join=replace(question.join, right=right))
@@ -49,6 +54,13 @@ def simpler_questions(question: Question) -> Iterator[Question]:
     yield from _simpler_order(question)
     if question.aggregates:
         yield from _simpler_aggregation(question)
+
+
+def _without_second(question: Question) -> Question:
+    """Return a question without its second join and the columns of that."""
+    select = tuple(name for name in question.select if not name.startswith(THIRD_PREFIX))
+    order = tuple(key for key in question.order if not isinstance(key.by, Column) or key.by.name in select)
+    return replace(question, second=None, select=select, order=order)
 
 
 def _simpler_windows(window: Window) -> Iterator[Window | None]:

@@ -20,9 +20,10 @@ from oracles.files.counterfactual_files import write_trapped
 from skipproof.stand.hunt.causes import function_family
 from skipproof.stand.hunt.examining import QuestionResult, Write, ask_each, pruned_form
 from skipproof.stand.workers.workers import EngineClient
-from strategies.engines.engine_questions import LEFT, World
+from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import PYARROW, StoredTable
 from strategies.engines.files import arrow_array, arrow_table
+from strategies.engines.joins import LEFT
 from strategies.engines.questions import ROW_NUMBER, Call, Question, Relation, Row
 
 FULL = "all rows match"
@@ -57,6 +58,8 @@ def measure_tightness(
 def _leaves_rows_out(question: Question) -> bool:
     """Tell whether only a LIMIT, an order or a join drops rows."""
     if any(part.where is not None or part.limit is not None for part in question.relations):
+        return False
+    if question.second is not None:
         return False
     if question.join is not None:
         return (

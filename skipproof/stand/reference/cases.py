@@ -76,11 +76,11 @@ class Case:
 
     def _is_extended(self, table: str) -> bool:
         """Tell whether a join keeps rows of the other side without a partner in this table."""
-        join = self.question.join
-        if join is None:
-            return False
-        extending = ("left", "full") if join.right.table == table else ("right", "full")
-        return join.kind in extending
+        joins = [join for join in (self.question.join, self.question.second) if join is not None]
+        return any(
+            join.kind in (("left", "full") if join.right.table == table else ("right", "full"))
+            for join in joins
+        )
 
     def values(self, term: Term) -> tuple[Json, ...]:
         """Return a superset of the values that a term may have; integers may exceed their type."""
@@ -140,8 +140,9 @@ class Case:
         for relation in question.relations:
             if relation.distinct:
                 yield "distinct", (self.column(relation.distinct),)
-        if question.join is not None:
-            yield "join", (self.column(question.join.left_key), self.column(question.join.right_key))
+        for join in (question.join, question.second):
+            if join is not None:
+                yield "join", (self.column(join.left_key), self.column(join.right_key))
         if question.window is not None:
             yield from (("order", (key.by,)) for key in question.window.order)
             if question.window.partition is not None:
@@ -165,7 +166,8 @@ class Case:
         """The functions, types and kinds of joins of the question; types in full and without parameters."""
         functions = {call.function for call in self.calls}
         functions |= {aggregate.function for aggregate in self.question.aggregates}
-        kinds = {self.question.join.kind} if self.question.join is not None else set()
+        joins = (self.question.join, self.question.second)
+        kinds = {join.kind for join in joins if join is not None}
         terms = [part for term in self.question.terms for part in subterms(term)]
         terms += [term for _, operands in self.comparisons for term in operands]
         types = {term.type for term in terms} | {self.column(name).type for name in self.question.select}

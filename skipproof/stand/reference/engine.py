@@ -112,6 +112,9 @@ def answer_from_all_rows(question: Json, tables: Mapping[str, Table]) -> list[li
     if join is not None:
         other, other_schema = _plain_relation(join["right"], tables)
         rows, schema = join_rows(join, rows, other, (schema, other_schema))
+    if question.get("second"):
+        other, other_schema = _plain_relation(question["second"]["right"], tables)
+        rows, schema = join_rows(question["second"], rows, other, (schema, other_schema))
     return answer_of_source(question, rows, schema)
 
 

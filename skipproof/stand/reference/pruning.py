@@ -54,7 +54,7 @@ class Rules(ScanRules):
         if question.get("window"):
             return answer_of_source(question, *self.relation(question["source"], table))
         if question["join"] is not None:
-            rows, schema = self.join(question, tables)
+            rows, schema = self.joined(question, tables)
             return answer_of_source(question, rows, schema)
         if question["aggregates"]:
             return self.aggregates(question, table)
@@ -137,6 +137,15 @@ class Rules(ScanRules):
         if x is None or y is None:
             return (x is None) != (y is None) and (x is None) == key["nulls_first"]
         return bool(x > y if key["descending"] else x < y)
+
+    def joined(self, question: Json, tables: Mapping[str, Table]) -> tuple[Rows, Schema]:
+        """Return the rows of one join or two; below a second one neither a condition nor a LIMIT moves."""
+        second = question.get("second")
+        if second is None:
+            return self.join(question, tables)
+        rows, schema = self.join(question | {"where": None, "limit": None}, tables)
+        other, other_schema = self.relation(second["right"], tables[second["right"]["table"]])
+        return join_rows(second, rows, other, (schema, other_schema))
 
     def join(self, question: Json, tables: Mapping[str, Table]) -> tuple[Rows, Schema]:
         """Return the rows of a join; the side that drops rows without a partner is scanned last, by keys."""

@@ -1,0 +1,111 @@
+"""Draw joins of two tables or three, and the relations that questions read."""
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn
+
+from strategies.choices import choose
+from strategies.engines.capabilities import ConditionScope
+from strategies.engines.conditions import condition
+from strategies.engines.questions import ROW_NUMBER, Column, Join, Key, Question, Relation, Term
+
+LEFT, RIGHT, RIGHT_PREFIX = "t", "u", "u_"
+THIRD, THIRD_PREFIX = "v", "v_"
+JOINS = ("inner", "left", "right", "full", "semi", "anti", "not in")
+_ONE_SIDED = ("semi", "anti", "not in")
+
+
+def join_question(draw: DrawFn, scope: ConditionScope) -> Question:
+    kind = choose(draw, [kind for kind in JOINS if kind not in scope.capabilities.joins_missing])
+    left_key = choose(draw, sorted(scope.pools))
+    alike = [name for name, pool in scope.pools.items() if pool.type == scope.pools[left_key].type]
+    right_key = RIGHT_PREFIX + choose(draw, alike)
+    right_scope = scope_of(RIGHT_PREFIX, scope)
+    join = Join(
+        kind=kind,
+        right=relation(draw, right_scope, RIGHT, right_key, RIGHT_PREFIX + ROW_NUMBER),
+        left_key=left_key,
+        right_key=right_key,
+        null_safe=kind != "not in" and scope.has_functions("null safe join") and draw(st.integers(0, 3)) == 3,
+    )
+    one_sided = kind in _ONE_SIDED
+    source = relation(draw, scope, LEFT, left_key, ROW_NUMBER)
+    left = (left_key,) if source.distinct else (left_key, ROW_NUMBER)
+    right = (right_key,) if join.right.distinct else (right_key, RIGHT_PREFIX + ROW_NUMBER)
+    select = left if one_sided else (*left, *right)
+    second = None
+    # NOT IN is a condition in SQL, which a join cannot follow.
+    if scope.has_third and kind != "not in" and draw(st.booleans()):
+        second = _second_join(draw, scope, left_key if one_sided else choose(draw, (left_key, right_key)))
+        if second.kind not in _ONE_SIDED:
+            number = () if second.right.distinct else (THIRD_PREFIX + ROW_NUMBER,)
+            select = (*select, second.right_key, *number)
+    limited = draw(st.integers(0, 3)) == 3
+    order = draw(st.permutations(select)) if limited and draw(st.booleans()) else ()
+    return Question(
+        area="join",
+        source=source,
+        join=join,
+        second=second,
+        where=_where_joined(draw, scope, right_scope, source, join) if draw(st.booleans()) else None,
+        select=select,
+        order=tuple(key(draw, column_of(name, scope)) for name in order),
+        limit=choose(draw, (0, 1, 2, 5)) if limited else None,
+    )
+
+
+def _second_join(draw: DrawFn, scope: ConditionScope, left_key: str) -> Join:
+    """Draw a join of joined rows with the third table, by the key of either side."""
+    kinds = [kind for kind in JOINS if kind not in {*scope.capabilities.joins_missing, "not in"}]
+    type_ = column_of(left_key, scope).type
+    alike = [name for name, pool in scope.pools.items() if pool.type == type_]
+    right_key = THIRD_PREFIX + choose(draw, alike)
+    third = scope_of(THIRD_PREFIX, scope)
+    return Join(
+        kind=choose(draw, kinds),
+        right=relation(draw, third, THIRD, right_key, THIRD_PREFIX + ROW_NUMBER),
+        left_key=left_key,
+        right_key=right_key,
+    )
+
+
+def _where_joined(
+    draw: DrawFn, left: ConditionScope, right: ConditionScope, source: Relation, join: Join
+) -> Term | None:
+    """Draw a condition after a join, on the columns of the sides that still have theirs."""
+    pools = {} if source.distinct else dict(left.pools)
+    if join.kind not in _ONE_SIDED and not join.right.distinct:
+        pools |= right.pools
+    return condition(draw, ConditionScope(left.capabilities, pools)) if pools else None
+
+
+def column_of(name: str, scope: ConditionScope) -> Column:
+    """Return a column of any table; all but the row number have the types of the left table's columns."""
+    own = name.removeprefix(RIGHT_PREFIX).removeprefix(THIRD_PREFIX)
+    return Column(name, "int64" if own == ROW_NUMBER else scope.pools[own].type)
+
+
+def scope_of(prefix: str, scope: ConditionScope) -> ConditionScope:
+    """Return the columns of another table, which have the types of the left table's."""
+    pools = {prefix + name: pool for name, pool in scope.pools.items()}
+    return ConditionScope(scope.capabilities, pools)
+
+
+def relation(draw: DrawFn, scope: ConditionScope, table: str, by: str, number: str) -> Relation:
+    """Draw a table: plain, filtered, distinct by the join's key, or limited in a total order."""
+    limited = ("limited", "ordered") if scope.has_functions("limited relation") else ()
+    distinct = ("distinct",) if scope.has_functions("distinct relation") else ()
+    shape = choose(draw, ("plain", "plain", "filtered", *limited, *distinct))
+    if shape == "plain":
+        return Relation(table=table)
+    where = condition(draw, scope) if shape == "filtered" or draw(st.integers(0, 3)) == 3 else None
+    if shape == "filtered":
+        return Relation(table=table, where=where)
+    if shape == "distinct":
+        return Relation(table=table, where=where, distinct=by)
+    last = key(draw, Column(number, "int64"))
+    order = (key(draw, Column(by, scope.pools[by].type)), last) if shape == "ordered" else (last,)
+    return Relation(table=table, where=where, order=order, limit=choose(draw, (1, 2, 3, 0)))
+
+
+def key(draw: DrawFn, by: Term) -> Key:
+    return Key(by, descending=draw(st.booleans()), nulls_first=draw(st.booleans()))
