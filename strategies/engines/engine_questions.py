@@ -159,7 +159,10 @@ def _top_k(draw: DrawFn, scope: ConditionScope) -> Question:
     return Question(
         area="topk",
         source=Relation(table=LEFT, where=_maybe_condition(draw, scope)),
-        select=(*names, ROW_NUMBER),
+        select=(
+            *dict.fromkeys([*names, *(term.name for term in by if isinstance(term, Column))]),
+            ROW_NUMBER,
+        ),
         order=tuple(keys),
         limit=limit,
         offset=offset,

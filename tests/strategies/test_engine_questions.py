@@ -114,6 +114,15 @@ def test_aggregates_groups_and_orders_are_of_expressions_with_all_that_sql_has(d
     assert {question.offset for question in questions} >= {8, 40, 700, 1_000, 2_048, 3_000}
 
 
+def test_columns_that_order_an_answer_are_in_it(drawn_worlds):
+    """Ties of an order are seen only so; an order by an expression ends with the row number."""
+    questions = [question for world in drawn_worlds for question in world.questions]
+    for question in questions:
+        by = [key.by for key in question.order]
+        assert {term.name for term in by if isinstance(term, Column)} <= set(question.answer_columns)
+        assert all(isinstance(term, Column) for term in by) or by[-1] == Column("rid", "int64")
+
+
 def test_windows_sets_and_repeats_reach_each_kind(drawn_worlds):
     questions = [question for world in drawn_worlds for question in world.questions]
     windows = [question.window for question in questions if question.window]
