@@ -57,7 +57,7 @@ class DataFusion(Dialect):
         return f"arrow_cast({text}, 'Timestamp({unit}, {zone})')"
 
     def call(self, function: str, of: list[Any], term: dict[str, Any]) -> str:
-        """Return a function call; a choice between uint64 and a plain number would be a text."""
+        """Return a function call; a choice between uint64 and a plain number would be a decimal."""
         if function in ("nullif", "coalesce", "if"):
             of = [
                 {"call": "cast", "of": [part], "type": "uint64"} if part.get("type") == "uint64" else part
