@@ -132,6 +132,7 @@ SHOWN: list[tuple[str, str, dict[str, str], World]] = [
     ("integers beyond their type", "duckdb", {}, BEYOND),
     ("integers beyond their type", "duckdb-tables", {}, BEYOND),
     ("the remainder of a negative integer", "polars", {}, arithmetic_world("%", 3, "=", 2, -1)),
+    ("the remainder of a negative integer", "polars", {}, arithmetic_world("//", 2, "=", -2, -3)),
     (
         "not in a list with NULL",
         "polars",

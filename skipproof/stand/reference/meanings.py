@@ -199,7 +199,7 @@ MEANINGS: tuple[MeaningDifference, ...] = (
         name="the remainder of a negative integer",
         agreeing=tuple(name for name in DECLARED_ENGINES if name != "polars"),
         applies=divides_negative,
-        reason="% has the sign of the divisor in Polars, as in Python; in SQL that of the dividend.",
+        reason="As in Python, % has the sign of the divisor and // rounds down; not so in SQL.",
         source="https://docs.pola.rs/api/python/stable/reference/expressions/api/polars.Expr.mod.html",
     ),
     MeaningDifference(
