@@ -104,7 +104,7 @@ class _Judge:
                 self._old,
                 what,
                 Limits(seconds=seconds_max, findings=FINDINGS_MAX, seconds_to_shrink=SECONDS_TO_SHRINK),
-                seed_first=seed,
+                hunt_seed=seed,
                 write=self._write_old,
                 progress=self._look,
                 sought=self._is_right_now,

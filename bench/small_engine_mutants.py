@@ -41,7 +41,7 @@ def catch(mutant: Mutant, *, seed: int, seconds_max: float) -> Catch:
     """Hunt one mutant until it is caught, or the time is over."""
     engine = mutant.engine()
     limits = Limits(seconds=seconds_max, findings=1, worlds_to_shrink=0)
-    state = hunt(engine, capabilities(engine), limits, seed_first=seed)
+    state = hunt(engine, capabilities(engine), limits, hunt_seed=seed)
     verdict, examples, seconds = "", state.examples, state.seconds
     for finding in state.findings:
         assert finding.outcome.contradiction is not None
@@ -83,7 +83,7 @@ def main() -> None:
     """Hunt, print, and fail if a mutant survives."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", metavar="NAME", help="the mutants whose name contains this")
-    parser.add_argument("--seed", type=int, default=0, help="of the first round (default %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="of each hunt (default %(default)s)")
     parser.add_argument("--seconds", type=float, default=SECONDS_MAX, help="for each (default %(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where to write the figures too")
     arguments = parser.parse_args()

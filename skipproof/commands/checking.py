@@ -226,7 +226,7 @@ def _check(
         worker,
         answerable,
         Limits(examples=request.examples, seconds=request.seconds, findings=FINDINGS_MAX),
-        seed_first=request.seed,
+        hunt_seed=request.seed,
         write=write,
         progress=progress,
     )

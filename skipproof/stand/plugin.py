@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from skipproof.stand.workers.workers import Worker
 
 EXAMPLES_PER_ITEM = 100
-# A round of the hunt takes one seed; the number of rounds of an item depends on its findings and refusals.
+# Items of two sessions have none in common where the sessions' seeds are fewer than this apart.
 SEEDS_PER_ITEM = 1_000
 
 
@@ -120,7 +120,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="questions of each class (default: 300)",
     )
-    group.addoption("--skipproof-seed", type=int, default=0, metavar="N", help="first seed (default: 0)")
+    group.addoption("--skipproof-seed", type=int, default=0, metavar="N", help="seed (default: 0)")
     group.addoption(
         "--skipproof-findings", metavar="DIRECTORY", help="write a folder for each finding into this"
     )

@@ -46,7 +46,7 @@ FAST = {
 
 
 def _hunt(engine: SmallEngine, area: str, examples_max: int) -> Hunt:
-    return hunt(engine, capabilities(engine, areas=(area,)), Limits(examples=examples_max), seed_first=SEED)
+    return hunt(engine, capabilities(engine, areas=(area,)), Limits(examples=examples_max), hunt_seed=SEED)
 
 
 def _differences(found: Hunt) -> list[str]:
@@ -86,5 +86,5 @@ def test_the_hunt_kills_mutants(name: str) -> None:
     (mutant,) = (one for one in MUTANTS if one.name == name)
     engine = mutant.engine()
     limits = Limits(examples=1_000, findings=1, worlds_to_shrink=0)
-    found = hunt(engine, capabilities(engine, areas=(FAST[name],)), limits, seed_first=SEED)
+    found = hunt(engine, capabilities(engine, areas=(FAST[name],)), limits, hunt_seed=SEED)
     assert found.findings

@@ -225,3 +225,15 @@ def test_bad_usage_gets_one_sentence(arguments, sentence):
     ran = CliRunner().invoke(app, ["check", *arguments])
     assert ran.exception is not None
     assert sentence in str(ran.exception)
+
+
+def test_hunts_of_two_seeds_have_no_round_in_common():
+    """A hunt that goes on for long must not become the one of the next seed."""
+    seeds = [set[int](), set[int]()]
+    for hunt_seed, own_seeds in enumerate(seeds):
+        wrong = WRONG.engine()
+        limits = Limits(examples=600, findings=50, worlds_to_shrink=0)
+        state = hunt(wrong, capabilities(wrong, areas=("filter",)), limits, hunt_seed=hunt_seed)
+        own_seeds.update(finding.seed for finding in state.findings)
+    assert all(seeds)
+    assert not seeds[0] & seeds[1]

@@ -185,7 +185,7 @@ def run_hunt(asked: SmallEngine) -> Hunt:
     what = replace(
         capabilities(asked, areas=("filter", "limit")), types_missing=frozenset(TYPES) - {"string"}
     )
-    return hunt(asked, what, limits, seed_first=3)
+    return hunt(asked, what, limits, hunt_seed=3)
 
 
 @pytest.fixture(scope="module")

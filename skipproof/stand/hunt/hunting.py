@@ -6,6 +6,7 @@ first few duplicates of a finding, most failures like it are counted without bei
 cause takes little time and does not hide others.
 """
 
+import itertools
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -30,6 +31,8 @@ ROUND = 9
 # Tightness is measured in one world of so many.
 WORLDS_PER_TIGHTNESS = 3
 FINDINGS_PER_CAUSE = 3
+# No hunt has more rounds, so that the hunts of two seeds have none in common.
+_ROUNDS_MAX = 2**32
 # Of the failures like a finding, the first `_SHRUNK_FIRST` are shrunk, then one in `_SHRUNK_ONE_IN`.
 _SHRUNK_FIRST, _SHRUNK_ONE_IN = 3, 10
 
@@ -148,7 +151,7 @@ def hunt(
     able: Capabilities,
     limits: Limits,
     *,
-    seed_first: int = 0,
+    hunt_seed: int = 0,
     write: Write = write_stored,
     progress: ReportState = lambda _: None,
     sought: IsSought = lambda world, outcome: True,
@@ -156,28 +159,27 @@ def hunt(
     """Hunt until a limit is reached or the keyboard interrupts; findings until then are kept.
 
     Args:
-        seed_first: The seed of the first round; each round takes the next seed.
+        hunt_seed: The hunts of two seeds have no round in common.
         sought: A predicate of a world with one question, and its result. Contradictions for which it is false
             are ignored, so that they do not count as findings like the one that is sought.
     Raises:
         WorkerError: the engine ended and does not start again.
     """
     state = Hunt()
-    number = seed_first
+    numbers = itertools.count(hunt_seed * _ROUNDS_MAX)
     try:
         while not limits.are_reached(state):
             _Round(
                 worker,
                 state,
                 able=able,
-                number=number,
+                number=next(numbers),
                 limits=limits,
                 write=write,
                 progress=progress,
                 sought=sought,
             ).run()
             progress(state)
-            number += 1
     except KeyboardInterrupt:
         state.interrupted = True
     return state

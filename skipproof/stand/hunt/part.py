@@ -13,7 +13,7 @@ class Part:
         area: The class of questions.
         ordinal: The number of the item among those of its engine and class.
         examples: The number of questions.
-        seed: The seed of the first round.
+        seed: The seed of the hunt; two hunts have no round in common.
         findings: The directory in which a folder is made for each finding, or None.
     """
 

@@ -45,7 +45,7 @@ def hunt_part(worker: Worker, part: Part) -> str:
         seconds_to_shrink=SECONDS_TO_SHRINK,
     )
     write = make_write(workers)
-    state = hunt(worker, capabilities_of_part, limits, seed_first=part.seed, write=write)
+    state = hunt(worker, capabilities_of_part, limits, hunt_seed=part.seed, write=write)
     if state.findings:
         return "\n\n".join(_finding_reports(worker, part, state, write))
     return _report_shortfall(worker.hello, part, state)
