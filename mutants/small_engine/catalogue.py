@@ -1,6 +1,15 @@
 """The catalogue of mutants of the small engine."""
 
-from mutants.small_engine import conditions, pages, questions, reading, writing
+from mutants.small_engine import (
+    conditions,
+    functions,
+    pages,
+    questions,
+    reading,
+    subqueries,
+    windows,
+    writing,
+)
 from mutants.small_engine.mutating import Mutant
 
 MUTANTS: tuple[Mutant, ...] = tuple(
@@ -9,8 +18,11 @@ MUTANTS: tuple[Mutant, ...] = tuple(
         writing,
         reading,
         conditions,
+        functions,
         pages,
         questions,
+        windows,
+        subqueries,
     )
     for member in vars(module).values()
     if isinstance(member, Mutant)

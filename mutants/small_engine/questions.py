@@ -3,7 +3,13 @@
 from collections.abc import Sequence
 
 from mutants.small_engine.mutating import mutant
-from skipproof.stand.reference.answering import Rows, limit_rows, selected_values, sort_rows
+from skipproof.stand.reference.answering import (
+    Rows,
+    aggregated_schema,
+    limit_rows,
+    selected_values,
+    sort_rows,
+)
 from skipproof.stand.reference.evaluating import Schema, filter_rows
 from skipproof.stand.reference.pruning import Rules
 from skipproof.stand.reference.ranges import FALSE, TRUE, Lookup
@@ -213,6 +219,63 @@ def nothing_is_least(self: Rules, function: str, values: Sequence[Value]) -> Val
 @mutant("aggregates_of_full_group", "AGG", "pola-rs/polars#19236", "Bounds serve for what a filter has left.")
 def bounds_after_a_filter(self: Rules, question: Json, table: Table, group: Group) -> list[Value] | None:
     return self.aggregates_from_statistics(question, group, self.lookup(table, group))
+
+
+@mutant(
+    "filtered_aggregate",
+    "AGG",
+    "apache/calcite#5079",
+    "MIN and MAX are found without their FILTER.",
+)
+def filter_of_an_aggregate(self: Rules, aggregate: Json, rows: int, lookup: Lookup) -> tuple[bool, Value]:
+    return Rules.filtered_aggregate(self, aggregate | {"where": None}, rows, lookup)
+
+
+@mutant(
+    "are_parts_combined",
+    "AGG",
+    "apache/spark#35873",
+    "The distinct values of parts are counted, and the counts added.",
+)
+def distinct_counts_are_added(self: Rules, question: Json) -> bool:
+    return question["group"] is None
+
+
+@mutant(
+    "answer_from_parts",
+    "AGG",
+    "XiaoMi/Gaea#297",
+    "HAVING is asked of each part before the parts are combined.",
+)
+def having_of_each_part(
+    self: Rules, question: Json, parts: Sequence[list[Value]], table: Table
+) -> list[list[Value]]:
+    having, schema = question.get("having"), aggregated_schema(question, table.schema)
+    if having is None or not parts:
+        return Rules.answer_from_parts(self, question, parts, table)
+    left = [part for part in parts if filter_rows([part], having, schema)]
+    return Rules.answer_from_parts(self, question | {"having": None}, left, table) if left else []
+
+
+@mutant(
+    "parts_of_aggregates",
+    "AGG RANGE",
+    "restatedev/restate#5214",
+    "Of MIN and MAX, what cannot raise MAX is dropped, though it has the least value.",
+)
+def greatest_hides_the_least(self: Rules, question: Json, table: Table) -> list[list[Value]]:
+    names = [part["of"] for part in question["aggregates"] if part["function"] == "max"]
+    if not names or not isinstance(names[0], str):
+        return Rules.parts_of_aggregates(self, question, table)
+    position, kept, greatest = table.schema[names[0]][0], list[Group](), None
+    for group in table.groups:
+        upper = self.column_range(self.lookup(table, group)(names[0])).upper
+        if upper is None or greatest is None or upper > greatest:
+            kept.append(group)
+            rows = self.read(table, group, question["source"]["where"])
+            cells = [row[position] for row in rows if row[position] is not None]
+            greatest = max(cells if greatest is None else [*cells, greatest], default=None)
+    return Rules.parts_of_aggregates(self, question, Table(table.schema, kept))
 
 
 @mutant(

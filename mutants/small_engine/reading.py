@@ -242,3 +242,31 @@ def place_in_the_first_file(self: Rules, table: Table, group: Group) -> Lookup:
         )
 
     return find_facts
+
+
+@mutant(
+    "remember",
+    "CACHE LIMIT",
+    "JanusGraph/janusgraph#4941",
+    "What a LIMIT ended early is remembered as if it were complete.",
+)
+def part_is_remembered(
+    self: Rules, table: Table, where: Json, groups: list[Group], *, is_complete: bool
+) -> None:
+    Rules.remember(self, table, where, groups, is_complete=True)
+
+
+@mutant(
+    "memory_key",
+    "CACHE SUBQUERY IN",
+    "ClickHouse/ClickHouse#87091",
+    "Conditions that differ in the values of a subquery are remembered as one.",
+)
+def values_are_forgotten(self: Rules, where: Json) -> str:
+    def without_members(term: Json) -> Json:
+        if term is None or "of" not in term:
+            return term
+        operands = term["of"][:1] if term["call"] == "in" else term["of"]
+        return term | {"of": [without_members(operand) for operand in operands]}
+
+    return Rules.memory_key(self, without_members(where))

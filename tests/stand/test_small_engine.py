@@ -21,6 +21,9 @@ SAVED = {
     "topk": {"row groups", "row groups by an order"},
     "join": {"row groups by a join"},
     "aggregate": {"row groups", "row groups by aggregates"},
+    "window": {"row groups", "row groups by an order"},
+    "set": {"row groups", "row groups by a join", "row groups by memory"},
+    "subquery": {"row groups", "row groups by aggregates"},
     "dml": {"files kept", "files dropped"},
 }
 DATA_CLASSES = {
@@ -29,6 +32,7 @@ DATA_CLASSES = {
 }  # fmt: skip
 QUERY_CLASSES = {
     "NULLSAFE", "NEG", "JOIN", "LIMIT", "TOPK", "EXPR", "OR", "IN", "AGG", "LIKE", "RANGE",
+    "WINDOW", "SET", "SUBQUERY", "CACHE",
 }  # fmt: skip
 # Classes without a mutant, each with the reason. A class may leave this list, and none may join it.
 NOT_COVERED: dict[str, str] = {}
@@ -41,6 +45,11 @@ FAST = {
     "lower for upper": "filter",
     "first row is passed": "filter",
     "nothing is least": "aggregate",
+    "nullif adds no null": "filter",
+    "partition is ignored": "window",
+    "nulls of sets differ": "set",
+    "exists is null": "subquery",
+    "part is remembered": "limit",
     "unset limit is zero": "topk",
 }
 

@@ -7,7 +7,7 @@ from skipproof.stand.adapters.serving import failure
 from skipproof.stand.reference.answering import answer_of_set, answer_of_source, apply_relation, join_rows
 from skipproof.stand.reference.evaluating import filter_rows
 from skipproof.stand.reference.pruning import Rules
-from skipproof.stand.reference.subqueries import without_subqueries
+from skipproof.stand.reference.subqueries import value_of_subquery, without_subqueries
 from skipproof.stand.reference.tables import (
     NOTHING,
     AvailableStatistics,
@@ -26,7 +26,7 @@ SETTINGS = {
     "partitions": ("none", "identity", "truncate", "bucket"),
     "statistics": ("all", "no counts", "no bounds"),
 }
-AREAS_OF_FILES = ("filter", "limit", "topk", "join", "aggregate")
+AREAS_OF_FILES = ("filter", "limit", "topk", "join", "aggregate", "window", "set", "subquery")
 
 
 class SmallEngine:
@@ -91,9 +91,13 @@ class SmallEngine:
         ]
 
     def _answer(self, question: Json, tables: Mapping[str, Table], plain: bool) -> dict[str, Any]:
-        """Return the answer to one question, or its error."""
+        """Return the last answer to one question, which may be asked several times, or its error."""
+        rows: list[list[Value]] = []
         try:
-            rows = answer_from_all_rows(question, tables) if plain else self.rules.answer(question, tables)
+            for _ in range(question.get("repeat", 1)):
+                rows = (
+                    answer_from_all_rows(question, tables) if plain else self.rules.answer(question, tables)
+                )
         except Exception as error:  # Like a worker: an error of the engine is its answer.
             return failure(error)
         return {"rows": rows}
@@ -101,7 +105,9 @@ class SmallEngine:
 
 def answer_from_all_rows(question: Json, tables: Mapping[str, Table]) -> list[list[Value]]:
     """Return the answer from all rows of all tables, without pruning."""
-    question = without_subqueries(question, lambda relation: _plain_relation(relation, tables))
+    question = without_subqueries(
+        question, lambda term: value_of_subquery(term, *_plain_relation(term["relation"], tables))
+    )
     source, join = question["source"], question["join"]
     if question["change"]:
         table = tables[source["table"]]

@@ -38,6 +38,8 @@ class TruthRules(RangeRules):
             return self.connective_truths(name, term["of"], lookup)
         if name == "not":
             return self.not_truths(term["of"][0], lookup)
+        if name == "is true":
+            return self.is_true_truths(self.truths(term["of"][0], lookup))
         possible = self.range_truths(term, lookup)
         columns = columns_of(term)
         if len(columns) == 1:
@@ -61,6 +63,10 @@ class TruthRules(RangeRules):
     def not_truths(self, term: Json, lookup: Lookup) -> int:
         """Return the truth values of NOT."""
         return self.negate_truths(self.truths(term, lookup))
+
+    def is_true_truths(self, truths: int) -> int:
+        """Return the truth values of IS TRUE, which is never NULL."""
+        return (truths & TRUE) | (FALSE if truths & (FALSE | NULL) else 0)
 
     def range_truths(self, term: Json, lookup: Lookup) -> int:
         """Return the truth values of a call, from the ranges of its operands."""

@@ -4,15 +4,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from skipproof.stand.reference.evaluating import Schema, columns_of, function, type_of
 from skipproof.stand.reference.statistics import Facts, StatisticsRules
 from skipproof.stand.reference.values import NAN, Nan, Value, from_json, is_float, is_integer, wrap_integer
 from strategies.engines.engine_values import integer_range
+from strategies.engines.functions import STRICT, TRUNCATIONS
 from strategies.engines.questions import Json
 
 Lookup: TypeAlias = Callable[[str], Facts]
 
 # The arithmetic with a constant of which the range is known.
 _RANGED = ("+", "-", "*", "%")
+# The functions that keep the order of their first operand; the others are constants, of `//` a positive one.
+_RISING = ("//", ">>", "year", *TRUNCATIONS, "cast")
 TRUE, FALSE, NULL = 1, 2, 4
 ANY = TRUE | FALSE | NULL
 
@@ -46,8 +50,12 @@ class RangeRules(StatisticsRules):
         name, of = term["call"], term["of"]
         if name in _RANGED and "literal" in of[1]:
             return self.arithmetic_range(name, self.range_of(of[0], lookup), of[1])
+        if self.is_of_one_operand(term):
+            return self.function_range(term, lookup)
         if name in ("cast", "try cast"):
             return self.cast_range(term, self.range_of(of[0], lookup))
+        if name == "nullif":
+            return self.nullif_range(self.range_of(of[0], lookup))
         if name == "coalesce":
             return self.coalesce_range(self.range_of(of[0], lookup), self.range_of(of[1], lookup))
         if name == "if":
@@ -84,7 +92,7 @@ class RangeRules(StatisticsRules):
     def arithmetic_range(self, name: str, x: Range, operand: Json) -> Range:
         """Return the range of arithmetic with a positive literal; it has no bounds if it may wrap around."""
         y, type_ = operand["literal"], operand["type"]
-        unbounded = replace(x, lower=None, upper=None, exact=False)
+        unbounded = self.unbounded(x)
         if not is_integer(type_) or x.lower is None or x.upper is None or y is None or y <= 0:
             return unbounded
         if name == "%":
@@ -125,6 +133,79 @@ class RangeRules(StatisticsRules):
     def keeps_order(self, type_: str) -> bool:
         """Tell whether a cast to a type keeps the order of integers; a cast to text does not."""
         return is_integer(type_) or type_ == "float64"
+
+    def function_range(self, term: Json, lookup: Lookup) -> Range:
+        """Return the range of a function of one operand and of constants; it is NULL where the operand is."""
+        constants, type_ = self.constants(term), self.operand_type(term, lookup)
+        if None in constants or (term["call"] in ("%", "//") and 0 in constants):
+            return Range()
+        x = self.range_of(term["of"][0], lookup)
+        if not type_ or not x.values or x.lower is None or x.upper is None:
+            return self.unbounded(x)
+        if term["call"] == "negate":
+            return self.negated_range(x, type_)
+        if term["call"] == "abs":
+            return self.absolute_range(x, type_)
+        return self.rising_range(term, x, lookup) if self.is_rising(term) else self.unbounded(x)
+
+    def is_of_one_operand(self, term: Json) -> bool:
+        """Tell whether a call is a function of an operand and of constants, or a cast of a time to a date."""
+        if term["call"] == "cast":
+            return bool(term["type"] == "date")
+        return term["call"] in STRICT and all("literal" in operand for operand in term["of"][1:])
+
+    def constants(self, term: Json) -> list[Value]:
+        """Return the values of the operands of a call after the first."""
+        return [from_json(operand["literal"], operand["type"]) for operand in term["of"][1:]]
+
+    def unbounded(self, x: Range) -> Range:
+        """Return a range without its bounds."""
+        return replace(x, lower=None, upper=None, exact=False)
+
+    def operand_type(self, term: Json, lookup: Lookup) -> str:
+        """Return the type of the first operand of a call; empty for a column that is not in the file."""
+        return type_of(term["of"][0], self.schema(term, lookup))
+
+    def schema(self, term: Json, lookup: Lookup) -> Schema:
+        """Return the types of the columns of an expression."""
+        return {name: (0, lookup(name).type) for name in columns_of(term)}
+
+    def is_rising(self, term: Json) -> bool:
+        """Tell whether a function keeps the order of its first operand; the beginning of a text does."""
+        if term["call"] == "substring":
+            return bool(self.constants(term)[0] == 1)
+        return term["call"] in _RISING and all(number > 0 for number in self.constants(term))
+
+    def rising_range(self, term: Json, x: Range, lookup: Lookup) -> Range:
+        """Return the range of a function that keeps the order of its first operand."""
+        return replace(
+            x, lower=self.value_at(term, x.lower, lookup), upper=self.value_at(term, x.upper, lookup)
+        )
+
+    def value_at(self, term: Json, value: Value, lookup: Lookup) -> Value:
+        """Return the value of a function where its first operand has a value."""
+        return function(term, self.schema(term, lookup))(value, *self.constants(term))
+
+    def negated_range(self, x: Range, type_: str) -> Range:
+        """Return the range of the negatives, the greatest of which is that of the least."""
+        if not self.fits(-x.upper, -x.lower, type_):
+            return self.unbounded(x)
+        return replace(x, lower=-x.upper, upper=-x.lower)
+
+    def absolute_range(self, x: Range, type_: str) -> Range:
+        """Return the range of absolute values, the least of which may be 0 if the signs differ."""
+        if x.lower >= 0:
+            return x
+        if x.upper <= 0:
+            return self.negated_range(x, type_)
+        upper = max(-x.lower, x.upper)
+        return (
+            replace(x, lower=0, upper=upper, exact=False) if self.fits(0, upper, type_) else self.unbounded(x)
+        )
+
+    def nullif_range(self, x: Range) -> Range:
+        """Return the range of NULLIF, which may turn any value into NULL."""
+        return replace(x, nulls=True, exact=False)
 
     def coalesce_range(self, x: Range, y: Range) -> Range:
         """Return the range of COALESCE of two operands."""

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from json import dumps
 from typing import TypeAlias
 
 from skipproof.stand.reference.evaluating import columns_of, filter_rows
@@ -24,16 +25,47 @@ class ScanRules(TruthRules):
 
     def scan(self, table: Table, where: Json, allowed: Allowed | None = None) -> list[Row]:
         """Return the rows of a table that satisfy a condition, from the row groups that are allowed."""
+        candidates = self.groups(table, where)
+        groups = [group for group in candidates if allowed is None or allowed(self.lookup(table, group))]
+        self.saved["row groups by a join"] += len(candidates) - len(groups)
+        return self.read_groups(table, where, groups, is_all=allowed is None)
+
+    def read_groups(
+        self, table: Table, where: Json, groups: Sequence[Group], *, is_all: bool, needed: int | None = None
+    ) -> list[Row]:
+        """Return the rows of groups that satisfy a condition, until there are as many as are needed.
+
+        Args:
+            is_all: Whether these are all groups that may hold a matching row.
+        """
         rows: list[Row] = []
-        for group in self.groups(table, where):
-            if allowed is not None and not allowed(self.lookup(table, group)):
-                self.saved["row groups by a join"] += 1
-                continue
-            rows += self.read(table, group, where)
+        matching = []
+        for group in groups:
+            if needed is not None and len(rows) >= needed:
+                is_all = False
+                break
+            selected = self.read(table, group, where)
+            rows += selected
+            if selected:
+                matching.append(group)
+        self.remember(table, where, matching, is_complete=is_all)
         return rows
 
+    def remember(self, table: Table, where: Json, groups: list[Group], *, is_complete: bool) -> None:
+        """Remember the row groups that had a matching row, if all that may have a matching row were read."""
+        if is_complete:
+            table.remembered[self.memory_key(where)] = groups
+
+    def memory_key(self, where: Json) -> str:
+        """Return the key of a condition in the memory of a table."""
+        return dumps(where)
+
     def groups(self, table: Table, where: Json) -> list[Group]:
-        """Return the row groups that may hold a matching row."""
+        """Return the row groups that may hold a matching row, or those that are remembered to hold one."""
+        remembered = table.remembered.get(self.memory_key(where))
+        if remembered is not None:
+            self.saved["row groups by memory"] += len(table.groups) - len(remembered)
+            return remembered
         kept = [
             group
             for group in table.groups

@@ -68,10 +68,15 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as a sequence of row groups."""
+    """A table as a sequence of row groups.
+
+    Attributes:
+        remembered: The row groups that had a row that satisfies a condition, by the condition's key.
+    """
 
     schema: Schema
     groups: Sequence[Group]
+    remembered: dict[str, list[Group]] = field(default_factory=dict)
 
     @property
     def rows(self) -> list[Row]:
