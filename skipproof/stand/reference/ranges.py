@@ -92,8 +92,10 @@ class RangeRules(StatisticsRules):
     def arithmetic_range(self, name: str, x: Range, operand: Json) -> Range:
         """Return the range of arithmetic with a positive literal; it has no bounds if it may wrap around."""
         y, type_ = operand["literal"], operand["type"]
+        if y is None or (name == "%" and y == 0):
+            return Range()
         unbounded = self.unbounded(x)
-        if not is_integer(type_) or x.lower is None or x.upper is None or y is None or y <= 0:
+        if not is_integer(type_) or x.lower is None or x.upper is None or y <= 0:
             return unbounded
         if name == "%":
             return self.remainder_range(x, y)
