@@ -232,6 +232,18 @@ def filter_of_an_aggregate(self: Rules, aggregate: Json, rows: int, lookup: Look
 
 
 @mutant(
+    "aggregate_of_expression",
+    "AGG EXPR",
+    "duckdb/duckdb#22515",
+    "MIN and MAX are the bounds, though no row need have these as values.",
+)
+def bounds_are_values(self: Rules, aggregate: Json, lookup: Lookup) -> tuple[bool, Value]:
+    range_ = self.range_of(aggregate["of"], lookup)
+    value = range_.lower if aggregate["function"] == "min" else range_.upper
+    return aggregate["function"] in ("min", "max") and value is not None, value
+
+
+@mutant(
     "are_parts_combined",
     "AGG",
     "apache/spark#35873",

@@ -48,10 +48,10 @@ def partition_is_ignored(self: Rules, window: Json) -> bool:
     "apache/paimon#8458",
     "The first rows are chosen before the condition leaves some of them out.",
 )
-def bound_before_the_filter(self: Rules, question: Json, table: Table) -> Rows:
+def bound_before_the_filter(self: Rules, question: Json, table: Table) -> Side:
     window, where = question["window"], question["source"]["where"]
     rows = window_rows(window, table.rows, table.schema)
-    return filter_rows(rows, where, table.schema)
+    return filter_rows(rows, where, table.schema), table.schema
 
 
 @mutant(
@@ -60,9 +60,9 @@ def bound_before_the_filter(self: Rules, question: Json, table: Table) -> Rows:
     "ClickHouse/ClickHouse#23125",
     "A LIMIT applies to the rows before the window.",
 )
-def limit_below_a_window(self: Rules, question: Json, table: Table) -> Rows:
-    rows, _ = self.relation(question["source"], table)
-    return limit_rows(rows, self.rows_needed(question["limit"], question["offset"]), 0)
+def limit_below_a_window(self: Rules, question: Json, table: Table) -> Side:
+    rows, schema = self.relation(question["source"], table)
+    return limit_rows(rows, self.rows_needed(question["limit"], question["offset"]), 0), schema
 
 
 @mutant(

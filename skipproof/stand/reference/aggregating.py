@@ -21,9 +21,8 @@ class AggregateRules(JoinRules):
 
     def aggregates(self, question: Json, table: Table) -> list[list[Value]]:
         """Return the answer to a question with aggregates."""
-        if not self.are_parts_combined(question):
-            rows = self.scan(table, question["source"]["where"])
-            return answer_of_source(question, rows, table.schema)
+        if not self.is_filtered_only(question["source"]) or not self.are_parts_combined(question):
+            return answer_of_source(question, *self.relation(question["source"], table))
         return self.answer_from_parts(question, self.parts_of_aggregates(question, table), table)
 
     def are_parts_combined(self, question: Json) -> bool:

@@ -37,7 +37,7 @@ class Rules(AggregateRules):
         if question.get("set"):
             return self.set_operation(question, tables)
         if question.get("window"):
-            return answer_of_source(question, self.window_candidates(question, table), table.schema)
+            return answer_of_source(question, *self.window_candidates(question, table))
         if question["join"] is not None:
             rows, schema = self.joined(question, tables)
             return answer_of_source(question, rows, schema)

@@ -86,19 +86,20 @@ class RelationRules(ScanRules):
             best = cut([*best, *self.read(table, group, relation["where"])])
         return best
 
-    def window_candidates(self, question: Json, table: Table) -> Rows:
+    def window_candidates(self, question: Json, table: Table) -> tuple[Rows, Schema]:
         """Return rows among which are all that a window keeps; places among them are those among all."""
         window, source = question["window"], question["source"]
         if not self.is_filtered_only(source) or not self.does_bound_prune(window):
-            return self.relation(source, table)[0]
+            return self.relation(source, table)
         if not window["order"]:
-            return self.some_rows(table, source["where"], window["at_most"])
-        return self.first_rows(
+            return self.relation(source, table, needed=window["at_most"])
+        rows = self.first_rows(
             source | {"order": window["order"]},
             table,
             window["at_most"],
             lambda rows: self.first_places(window, rows, table.schema),
         )
+        return rows, table.schema
 
     def does_bound_prune(self, window: Json) -> bool:
         """Tell whether rows that come after as many others as the window keeps are not in the answer."""
