@@ -13,7 +13,7 @@ from skipproof.stand.reference.pruning import Rules
 
 SEED = 7
 EXAMPLES = 400
-MUTANTS_MIN = 60
+MUTANTS_MIN = 130
 # What each area saves when it prunes.
 SAVED = {
     "filter": {"row groups", "pages", "filters"},

@@ -10,7 +10,8 @@ from mutants.small_engine import functions
 from mutants.small_engine.mutating import Mutant
 from skipproof.stand.reference.evaluating import compile_term
 from skipproof.stand.reference.pruning import Rules
-from skipproof.stand.reference.statistics import Facts
+from skipproof.stand.reference.statistics import WIDTH_INTEGER, Facts
+from skipproof.stand.reference.tables import Partition
 from skipproof.stand.reference.values import Value, from_json
 from strategies.engines.engine_values import integer_range, values
 from strategies.engines.questions import Json
@@ -36,7 +37,7 @@ def calls(type_: str) -> Iterator[Json]:
     elif "int" in type_:
         yield from ({"call": name, "of": [column]} for name in ("negate", "abs"))
         constants = [{"literal": value, "type": type_} for value in (1, 2, 3, 10, 0)]
-        yield from ({"call": name, "of": [column, one]} for name in ("//", "%") for one in constants)
+        yield from ({"call": name, "of": [column, by]} for name in ("//", "%") for by in constants)
         yield from ({"call": name, "of": [column, number(2)]} for name in (">>", "<<"))
     else:
         yield from ({"call": name, "of": [column]} for name in ("year", "month", "day"))
@@ -100,3 +101,30 @@ def test_ranges_of_functions_have_bounds() -> None:
     }
     bounds = {name: (range_.lower, range_.upper) for name, range_ in ranges.items()}
     assert bounds == {"negate": (3, 5), "abs": (3, 5), "//": (-2, -1), ">>": (-3, -2)}
+
+
+class BoundsBeyondTheType(Rules):
+    """A mutant whose bounds of a partition may be no values of the type."""
+
+    def truncated_bounds(self, value: Value, type_: str) -> tuple[Value, Value]:
+        return value, value + WIDTH_INTEGER - 1
+
+
+def quotient_outside(rules: Rules, cell: int) -> bool:
+    """Tell whether the range of a quotient lacks that of a cell of int8, from the cell's partition."""
+    term = {"call": "//", "of": [{"column": "a"}, {"literal": 1, "type": "int8"}]}
+    partition = Partition("truncate", rules.partition_value("truncate", cell, "int8"))
+    facts = rules.partition_facts(Facts(type="int8", rows=1, partition=partition), partition)
+    range_ = rules.range_of(term, lambda name: facts)
+    return not range_.lower <= cell <= range_.upper
+
+
+@pytest.mark.parametrize("cell", [-128, -1, 0, 127])
+def test_a_partition_at_the_end_of_a_type_has_bounds_of_the_type(cell: int) -> None:
+    """The least multiple of 10 below -128 is no int8; a function of it would wrap around."""
+    assert not quotient_outside(Rules(), cell)
+
+
+@pytest.mark.parametrize("cell", [-128, 127])
+def test_bounds_beyond_the_type_are_convicted(cell: int) -> None:
+    assert quotient_outside(BoundsBeyondTheType(), cell)

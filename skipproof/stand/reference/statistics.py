@@ -7,6 +7,7 @@ from zlib import crc32
 
 from skipproof.stand.reference.tables import Chunk, Group, Partition
 from skipproof.stand.reference.values import NAN, Nan, Value, is_float
+from strategies.engines.engine_values import integer_range
 
 BOUND_CHARACTERS_MAX = 16
 DICTIONARY_SIZE_MAX = 8
@@ -173,10 +174,15 @@ class StatisticsRules:
             return self.identity_facts(facts_of_rows, value)
         if partition.transform == "bucket":
             return facts_of_rows
-        upper = self.successor(value) if isinstance(value, str) else value + WIDTH_INTEGER - 1
-        if isinstance(value, str) and len(value) < WIDTH_TEXT:
-            upper = value
-        return replace(facts_of_rows, nans=0, bounded=upper is not None, lower=value, upper=upper)
+        lower, upper = self.truncated_bounds(value, facts.type)
+        return replace(facts_of_rows, nans=0, bounded=upper is not None, lower=lower, upper=upper)
+
+    def truncated_bounds(self, value: Value, type_: str) -> tuple[Value, Value]:
+        """Return the bounds of the values that are truncated to a value; the upper one is None if none is."""
+        if isinstance(value, str):
+            return value, value if len(value) < WIDTH_TEXT else self.successor(value)
+        least, greatest = integer_range(type_)
+        return max(value, least), min(value + WIDTH_INTEGER - 1, greatest)
 
     def identity_facts(self, without_value: Facts, value: Value) -> Facts:
         """Return the facts about rows that all have one value."""
