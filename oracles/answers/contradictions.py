@@ -73,7 +73,7 @@ def find_contradiction(question: Question, answer: Rows, whole_answer: Rows) -> 
     if question.order:
         return _out_of_order(question, answer, whole_answer)
     extra = _bag(answer) - _bag(whole_answer)
-    expected = _expected_count(question, len(whole_answer))
+    expected = expected_count(question, len(whole_answer))
     missing = Counter() if has_several_answers(question) else _bag(whole_answer) - _bag(answer)
     if not extra and not missing and len(answer) == expected:
         return None
@@ -111,7 +111,8 @@ def _verdict(question: Question, lost: bool, added: bool) -> Discrepancy:
     return Discrepancy.LOST if lost else Discrepancy.ADDED
 
 
-def _expected_count(question: Question, rows: int) -> int:
+def expected_count(question: Question, rows: int) -> int:
+    """Return how many rows an answer has, by the number of rows of the whole answer."""
     if question.window is not None and _leaves_choice(question):
         rows = min(rows, question.window.at_most)
     left = max(0, rows - question.offset)

@@ -26,6 +26,7 @@ from skipproof.stand.hunt.findings import (
     save_finding,
 )
 from skipproof.stand.hunt.hunting import Hunt, Limits, capabilities, hunt
+from skipproof.stand.hunt.upstream import save_report, upstream_report
 from skipproof.stand.hunt.writing import available_writers, make_write
 from skipproof.stand.report.report import write_report
 from skipproof.stand.workers import engines
@@ -49,6 +50,7 @@ class CheckRequest:
         area: The one class of questions, or None for all that the engine answers.
         python: The interpreter of the workers.
         findings: Where a folder is made for each finding; None makes none.
+        upstream: Where a folder is made for the report of each finding to its engine; None makes none.
         writers: Engines that write files too, beside pyarrow and the engine itself.
     """
 
@@ -58,6 +60,7 @@ class CheckRequest:
     area: str | None = None
     python: str | None = None
     findings: Path | None = None
+    upstream: Path | None = None
     writers: tuple[str, ...] = ()
 
 
@@ -125,6 +128,7 @@ def check_each(
                     checked = _check(worker, request, workers, say)
                 yield checked
                 _save_findings(worker, checked, write=make_write(workers))
+                _save_upstream_reports(worker, checked, write=make_write(workers))
             except WorkerError as error:
                 raise InputError(f"--engine {name}: {error}") from error
         if checked.hunt.interrupted:
@@ -165,11 +169,24 @@ def _save_findings(worker: Worker, checked: EngineHunt, *, write: Write) -> None
         for name, confirmed in zip(folder_names(checked.confirmed), checked.confirmed, strict=True):
             save_finding(worker, confirmed, directory / name, write=write)
     except OSError as error:
-        raise _unwritable(directory, error) from error
+        raise _unwritable("--findings", directory, error) from error
 
 
-def prepare_findings(directory: Path) -> None:
-    """Make the directory of findings, and check that a folder can be made in it.
+def _save_upstream_reports(worker: Worker, checked: EngineHunt, *, write: Write) -> None:
+    """Write the report of each finding of a hunt to its engine, if the options ask for them."""
+    if checked.request.upstream is None:
+        return
+    directory = engine_folder(checked.request.upstream, checked.hello)
+    try:
+        for name, confirmed in zip(folder_names(checked.confirmed), checked.confirmed, strict=True):
+            report = upstream_report(worker, confirmed, write=write, python=checked.request.python)
+            save_report(report, directory / name)
+    except OSError as error:
+        raise _unwritable("--report-upstream", directory, error) from error
+
+
+def prepare_folder(option: str, directory: Path) -> None:
+    """Make the directory that an option names, and check that a folder can be made in it.
 
     Raises:
         InputError: no folder can be made there.
@@ -179,12 +196,12 @@ def prepare_findings(directory: Path) -> None:
         with tempfile.TemporaryDirectory(dir=directory):
             pass
     except OSError as error:
-        raise _unwritable(directory, error) from error
+        raise _unwritable(option, directory, error) from error
 
 
-def _unwritable(directory: Path, error: OSError) -> InputError:
-    """Return the error for a directory of findings that cannot be written."""
-    return InputError(f"--findings {directory}: it cannot be written: {error.strerror or error}")
+def _unwritable(option: str, directory: Path, error: OSError) -> InputError:
+    """Return the error for a directory that cannot be written."""
+    return InputError(f"{option} {directory}: it cannot be written: {error.strerror or error}")
 
 
 def _start_worker(name: str, option: str, *, python: str | None = None) -> Worker:

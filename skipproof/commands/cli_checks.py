@@ -53,6 +53,14 @@ def check(
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML page of all of it.")
     ] = None,
+    report_upstream: Annotated[
+        Path | None,
+        typer.Option(
+            "--report-upstream",
+            metavar="DIR",
+            help="Write an issue for the engine's tracker, with a script, for each finding here.",
+        ),
+    ] = None,
     writer: Annotated[
         list[str] | None,
         typer.Option(
@@ -75,11 +83,13 @@ def check(
         area=area,
         python=python,
         findings=findings,
+        upstream=report_upstream,
         writers=tuple(writer or ()),
     )
     # A folder or file that cannot be written is refused before the hunt, so that no result is lost.
-    if findings is not None:
-        checking.prepare_findings(findings)
+    for option, directory in (("--findings", findings), ("--report-upstream", report_upstream)):
+        if directory is not None:
+            checking.prepare_folder(option, directory)
     if report is not None:
         pages.check_writable(report)
     checked = checking.print_each(

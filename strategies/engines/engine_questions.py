@@ -178,7 +178,7 @@ def _aggregate(draw: DrawFn, scope: ConditionScope) -> Question:
         f"aggregate {at}": _aggregate_pool(aggregate, pool)
         for at, (aggregate, pool) in enumerate(aggregates.items())
     }
-    group = _aggregated(draw, scope) if grouped else None
+    group = _aggregate_operand(draw, scope) if grouped else None
     outputs = ConditionScope(scope.capabilities, {**pools, **({"group": group.pool} if group else {})})
     having = scope.has_functions("having") and draw(_ONE_IN_FOUR)
     ordered = group is not None and scope.has_functions("order by aggregate") and draw(st.booleans())
@@ -193,7 +193,7 @@ def _aggregate(draw: DrawFn, scope: ConditionScope) -> Question:
     )
 
 
-def _aggregated(draw: DrawFn, scope: ConditionScope) -> Operand:
+def _aggregate_operand(draw: DrawFn, scope: ConditionScope) -> Operand:
     """Draw a column, or half of the time an expression, to group by or to aggregate."""
     drawn = operand(draw, scope, often=draw(st.booleans()) and scope.has_functions("aggregate expression"))
     plain = isinstance(drawn.term, Column) or scope.has_functions("aggregate expression")
@@ -208,7 +208,7 @@ def _one_aggregate(draw: DrawFn, scope: ConditionScope) -> tuple[Aggregate, Valu
     where = condition(draw, scope, 1) if filtered else None
     if function == "count of rows":
         return Aggregate("count", where=where), _COUNTS
-    of = _aggregated(draw, scope)
+    of = _aggregate_operand(draw, scope)
     small = of.pool.type in INTEGERS and all(abs(value) <= _SUMMED_MAX for value in of.pool.values)
     if function == "sum" and not small:
         function = "count"

@@ -50,7 +50,7 @@ def operand(draw: DrawFn, scope: ConditionScope, *, often: bool = False) -> Oper
     inner = column(scope, choose(draw, sorted(scope.pools)))
     if scope.has_functions("expression") and choose(draw, (True,) if often else (False, False, True)):
         for _ in range(choose(draw, (1, 1, 2))):
-            inner = computed(draw, scope, inner)
+            inner = function_of(draw, scope, inner)
     return inner
 
 
@@ -59,7 +59,7 @@ def column(scope: ConditionScope, name: str) -> Operand:
     return Operand(Column(name, scope.pools[name].type), scope.pools[name])
 
 
-def computed(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand:
+def function_of(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand:
     """Draw a function of an operand; the operand itself if the function would have an error."""
     type_ = inner.pool.type
     possible = [

@@ -8,6 +8,7 @@ from needs import needs_package
 
 from skipproof.stand.hunt.examining import QuestionResult, examine
 from skipproof.stand.hunt.shrinking import smaller_worlds
+from skipproof.stand.reference.answering import join_rows
 from skipproof.stand.reference.engine import SmallEngine
 from skipproof.stand.reference.pruning import Rules
 from skipproof.stand.workers.workers import EngineClient, Worker
@@ -133,11 +134,9 @@ def test_spark_answers_the_same(engine_worker: Callable[[str], Worker]) -> None:
 class MovesConditions(Rules):
     """A mutant that moves a condition and a LIMIT below both joins."""
 
-    def joined(self, question: Any, tables: Any) -> Any:
+    def join_relations(self, question: Any, tables: Any) -> Any:
         second = question["second"]
         rows, schema = self.join(question | {"order": []}, tables)
-        from skipproof.stand.reference.answering import join_rows
-
         other, other_schema = self.relation(second["right"], tables["v"])
         return join_rows(second, rows, other, (schema, other_schema))
 

@@ -26,7 +26,7 @@ Side: TypeAlias = tuple[Rows, Schema]
 class JoinRules(RelationRules):
     """The rules for joins and set operations; a mutant replaces one of the methods."""
 
-    def joined(self, question: Json, tables: Mapping[str, Table]) -> Side:
+    def join_relations(self, question: Json, tables: Mapping[str, Table]) -> Side:
         """Return the rows of one join or two; below a second one neither a condition nor a LIMIT moves."""
         second = question.get("second")
         if second is None:

@@ -39,7 +39,7 @@ class Rules(AggregateRules):
         if question.get("window"):
             return answer_of_source(question, *self.window_candidates(question, table))
         if question["join"] is not None:
-            rows, schema = self.joined(question, tables)
+            rows, schema = self.join_relations(question, tables)
             return answer_of_source(question, rows, schema)
         if question["aggregates"]:
             return self.aggregates(question, table)

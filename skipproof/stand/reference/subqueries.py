@@ -20,14 +20,14 @@ def without_subqueries(question: Json, evaluate: Evaluate) -> Json:
     source = question["source"]
     if source["where"] is None:
         return question
-    return question | {"source": source | {"where": _evaluated(source["where"], evaluate)}}
+    return question | {"source": source | {"where": _without_queries(source["where"], evaluate)}}
 
 
-def _evaluated(term: Json, evaluate: Evaluate) -> Json:
+def _without_queries(term: Json, evaluate: Evaluate) -> Json:
     """Return a term with terms without subqueries for its subqueries."""
     if "of" not in term:
         return term
-    operands = [_evaluated(part, evaluate) for part in term["of"]]
+    operands = [_without_queries(part, evaluate) for part in term["of"]]
     if "query" in term:
         return evaluate(term | {"of": operands})
     return term if operands == term["of"] else term | {"of": operands}
