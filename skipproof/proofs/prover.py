@@ -44,7 +44,7 @@ from skipproof.proofs.time_meanings import times
 # The effort that Z3 may spend on one claim where no time is given: the same on every machine, however busy.
 EFFORT = 3_000_000_000
 # The time for one claim there, because Z3 does not count all that it does as effort.
-CLAIM_SECONDS_MAX = 900.0
+CLAIM_SECONDS_MAX = 300.0
 ASSUMED = (
     Truths.TRUE,
     Truths.FALSE,
