@@ -56,7 +56,7 @@ def test_a_column_has_the_type_that_spark_gives_it(
         pa.array([1], pa.timestamp("ns")),
         pa.array(np.array([1.0], np.float16)),
         pa.array([[[1]]]),
-        pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int64())),
+        pa.array([[[("k", 1)]]], pa.list_(pa.map_(pa.string(), pa.int64()))),
         # Older releases of pyarrow write a UUID as plain bytes, which Spark reads.
         pa.array([b"0" * 16], pa.uuid()) if int(pa.__version__.split(".")[0]) >= 22 else pa.nulls(1),
         pa.nulls(2),

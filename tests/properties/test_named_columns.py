@@ -87,7 +87,8 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "x": [1, 9, 1, 9],
             "Y": [1, 2, 3, 4],
             "current_user": ["", "a", "b", "c"],
-            "s": [{"z": number, "map": [("k", number)]} for number in range(4)],
+            # A part without metadata keeps the type of the whole column beside the metadata of the others.
+            "s": [{"z": number, "map": [("k", number)], "lists": [[number]]} for number in range(4)],
             "unnamed": [1, 2, 3, 4],
         },
         schema=pa.schema(
@@ -95,7 +96,13 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "x": pa.int64(),
                 "Y": pa.int64(),
                 "current_user": pa.string(),
-                "s": pa.struct({"z": pa.int64(), "map": pa.map_(pa.string(), pa.int64())}),
+                "s": pa.struct(
+                    {
+                        "z": pa.int64(),
+                        "map": pa.map_(pa.string(), pa.int64()),
+                        "lists": pa.list_(pa.list_(pa.int64())),
+                    }
+                ),
                 "unnamed": pa.int64(),
             }
         ),
@@ -113,7 +120,8 @@ DECIDED = {
     "Y < 3 AND x = 1": [1, 0],
     "`current_user` >= 'b'": [0, 2],
     "s.z > 1": [0, 2],
-    "S.`Z` > 1 AND s.map['k'] > 7": [0, 1],
+    "S.`Z` > 1 AND s.map['k'] > 2": [0, 1],
+    "S.`Z` > 1 AND s.lists[0][0] > 7": [0, 1],
     "unnamed IN (SELECT 3)": [1, 1],
     "exists(array(1, 2), one -> one = y + 4)": [1, 1],
 }

@@ -129,7 +129,7 @@ def test_the_columns_that_are_named_alone_are_collected(
     assert pruning.collect(lake, columns=[]).num_rows == blocks.num_rows
 
 
-def test_a_struct_stands_for_its_fields_and_a_map_has_no_statistics(tmp_path: Path) -> None:
+def test_a_struct_stands_for_its_fields_and_a_map_for_its_keys_and_values(tmp_path: Path) -> None:
     """Names are exact, and coverings of points go with their columns."""
     rows = {"s": [{"x": 1.0, "y": [2.0]}], "m": [[("k", 1)]], "a": [1.0], "b": [2.0]}
     types = {"s": pa.struct({"x": pa.float64(), "y": pa.list_(pa.float64())}), "a": pa.float64()}
@@ -142,7 +142,7 @@ def test_a_struct_stands_for_its_fields_and_a_map_has_no_statistics(tmp_path: Pa
 
     for _ in "read now", "kept":
         assert set(column_types(statistics_of("s"))) == {"`s`.`x`", "`s`.`y`[]"}
-        assert not column_types(statistics_of("m"))
+        assert set(column_types(statistics_of("m"))) == {"`m`{key}", "`m`{value}"}
         assert not coverings_of(statistics_of("a"))
         assert coverings_of(statistics_of("a", "b"))
         with pytest.raises(InputError, match=r"^The column 'A' is in no file; give the exact names"):
