@@ -125,6 +125,7 @@ def test_engines_answer_the_same(engine: str, engine_worker: Callable[[str], Wor
     assert {name: errors for name in ANSWERS if (errors := wrong(worker, name))} == {}
 
 
+@pytest.mark.deep
 @pytest.mark.spark
 def test_spark_answers_the_same(engine_worker: Callable[[str], Worker]) -> None:
     worker = engine_worker("spark")
