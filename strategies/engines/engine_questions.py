@@ -195,9 +195,9 @@ def _aggregate(draw: DrawFn, scope: ConditionScope) -> Question:
 
 def _aggregate_operand(draw: DrawFn, scope: ConditionScope) -> Operand:
     """Draw a column, or half of the time an expression, to group by or to aggregate."""
-    drawn = operand(draw, scope, often=draw(st.booleans()) and scope.has_functions("aggregate expression"))
-    plain = isinstance(drawn.term, Column) or scope.has_functions("aggregate expression")
-    return drawn if plain else column(scope, choose(draw, sorted(scope.pools)))
+    example = operand(draw, scope, often=draw(st.booleans()) and scope.has_functions("aggregate expression"))
+    plain = isinstance(example.term, Column) or scope.has_functions("aggregate expression")
+    return example if plain else column(scope, choose(draw, sorted(scope.pools)))
 
 
 def _one_aggregate(draw: DrawFn, scope: ConditionScope) -> tuple[Aggregate, ValuePool]:

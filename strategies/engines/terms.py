@@ -79,10 +79,10 @@ def _strict(function: str, *operands: Operand) -> Operand | None:
     """Return a call, or None if a value would not fit its type."""
     first = operands[0].pool.type
     evaluate, type_ = meaning(function, first), result_type(function, first)
-    results = [evaluate(*some) for some in product(*(each.pool.values for each in operands))]
+    results = [evaluate(*some) for some in product(*(part.pool.values for part in operands))]
     if type_ in INTEGERS and not _fit(results, type_):
         return None
-    term = Call(function, tuple(each.term for each in operands), type_)
+    term = Call(function, tuple(part.term for part in operands), type_)
     return Operand(term, _pool(type_, results))
 
 

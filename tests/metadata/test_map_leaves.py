@@ -54,7 +54,7 @@ def test_what_is_known_of_maps_encloses_their_keys_and_values(
     assert facts.keys() == held.keys()
     for name, values in held.items():
         lower, upper = facts[name]["min"], facts[name]["max"]
-        assert all((lower is None or lower <= one) and (upper is None or one <= upper) for one in values)
+        assert all((lower is None or lower <= item) and (upper is None or item <= upper) for item in values)
         assert facts[name]["null_count"] is None
     check = check_file(str(path))
     assert (check.lies, check.problems) == ((), ())
@@ -70,7 +70,7 @@ def test_maps_that_spark_wrote_have_names_and_bounds(spark: Any, tmp_path: Path,
             "named_struct('m', map(DATE'2024-01-01', id)) r, map('x', array(id)) a, "
             "map('y', map('z', id)) mm FROM range(3)"
         ).coalesce(1).write.parquet(path)
-    facts = {name: (str(one["min"]), str(one["max"])) for name, one in facts_of(Path(path)).items()}
+    facts = {name: (str(item["min"]), str(item["max"])) for name, item in facts_of(Path(path)).items()}
     assert facts == {
         "`m`{key}": ("k", "l"),
         "`m`{value}": ("0", "2"),

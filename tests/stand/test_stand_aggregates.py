@@ -40,7 +40,7 @@ ODD = call("%", SECOND, number(2), type_="int32")
 COUNT, GREATEST = Aggregate("count"), Aggregate("max", A)
 
 
-def asked(*aggregates: Aggregate, where: Term | None = None, **others: Any) -> Question:
+def query(*aggregates: Aggregate, where: Term | None = None, **others: Any) -> Question:
     return Question(
         area="aggregate", source=Relation(table="t", where=where), aggregates=aggregates, **others
     )
@@ -48,29 +48,29 @@ def asked(*aggregates: Aggregate, where: Term | None = None, **others: Any) -> Q
 
 # Questions about `ROWS`, with their answers, sorted unless the question orders them.
 ANSWERS: dict[str, tuple[Question, list[list[Any]]]] = {
-    "of an expression": (asked(Aggregate("max", HALF), Aggregate("min", UPPER)), [[1, "X"]]),
-    "a sum": (asked(Aggregate("sum", A)), [[5]]),
-    "a sum of nothing": (asked(Aggregate("sum", A), where=call(">", A, number(5))), [[None]]),
-    "each once": (asked(Aggregate("count", A, distinct=True), Aggregate("sum", A, distinct=True)), [[4, 2]]),
-    "of rows that satisfy a condition": (asked(Aggregate("count", where=ABOVE), COUNT), [[3, 6]]),
+    "of an expression": (query(Aggregate("max", HALF), Aggregate("min", UPPER)), [[1, "X"]]),
+    "a sum": (query(Aggregate("sum", A)), [[5]]),
+    "a sum of nothing": (query(Aggregate("sum", A), where=call(">", A, number(5))), [[None]]),
+    "each once": (query(Aggregate("count", A, distinct=True), Aggregate("sum", A, distinct=True)), [[4, 2]]),
+    "of rows that satisfy a condition": (query(Aggregate("count", where=ABOVE), COUNT), [[3, 6]]),
     "of values that satisfy a condition": (
-        asked(Aggregate("count", B, distinct=True, where=ABOVE), Aggregate("min", A, where=ABOVE)),
+        query(Aggregate("count", B, distinct=True, where=ABOVE), Aggregate("min", A, where=ABOVE)),
         [[2, 2]],
     ),
-    "of no such value": (asked(Aggregate("max", A, where=call(">", A, number(5)))), [[None]]),
-    "by an expression": (asked(COUNT, group=UPPER), [[None, 1], ["X", 3], ["Y", 2]]),
-    "of many": (asked(COUNT, group=A, having=call(">", FIRST, number(1, "int64"))), [[3, 2]]),
-    "of none": (asked(COUNT, having=call("<", FIRST, number(6, "int64"))), []),
-    "by a group that is asked": (asked(COUNT, group=A, having=call("is null", GROUP)), [[None, 1]]),
+    "of no such value": (query(Aggregate("max", A, where=call(">", A, number(5)))), [[None]]),
+    "by an expression": (query(COUNT, group=UPPER), [[None, 1], ["X", 3], ["Y", 2]]),
+    "of many": (query(COUNT, group=A, having=call(">", FIRST, number(1, "int64"))), [[3, 2]]),
+    "of none": (query(COUNT, having=call("<", FIRST, number(6, "int64"))), []),
+    "by a group that is asked": (query(COUNT, group=A, having=call("is null", GROUP)), [[None, 1]]),
     "by an expression of an aggregate": (
-        asked(COUNT, GREATEST, group=UPPER, having=call("=", ODD, number(1))),
+        query(COUNT, GREATEST, group=UPPER, having=call("=", ODD, number(1))),
         [[None, 1, 3], ["Y", 2, 3]],
     ),
     "the greatest": (
-        asked(COUNT, GREATEST, group=UPPER, order=(Key(FIRST, descending=True),), limit=1),
+        query(COUNT, GREATEST, group=UPPER, order=(Key(FIRST, descending=True),), limit=1),
         [["X", 3, 2]],
     ),
-    "last groups": (asked(COUNT, group=A, order=(Key(GROUP, descending=True),), limit=2), [[3, 2], [2, 1]]),
+    "last groups": (query(COUNT, group=A, order=(Key(GROUP, descending=True),), limit=2), [[3, 2], [2, 1]]),
 }  # fmt: skip
 
 
@@ -144,8 +144,8 @@ def least(question: Question, fails: Callable[[Question], bool]) -> Question:
     """Return the smallest question that fails."""
 
     def examine_candidate(candidate: World) -> QuestionResult | None:
-        (one,) = candidate.questions
-        return QuestionResult(question=one) if fails(one) else None
+        (item,) = candidate.questions
+        return QuestionResult(question=item) if fails(item) else None
 
     *_, (smallest, _) = smaller_worlds(world(question), examine_candidate, tries_max=5_000)
     return smallest.questions[0]
@@ -153,7 +153,7 @@ def least(question: Question, fails: Callable[[Question], bool]) -> Question:
 
 def test_what_a_failure_does_not_need_is_left_out() -> None:
     """Of aggregates: others, DISTINCT, FILTER, expressions, groups, HAVING and the order."""
-    wide = asked(
+    wide = query(
         Aggregate("count", HALF, distinct=True, where=ABOVE),
         GREATEST,
         where=ABOVE,
@@ -162,27 +162,27 @@ def test_what_a_failure_does_not_need_is_left_out() -> None:
         order=(Key(FIRST),),
         limit=3,
     )
-    assert least(wide, lambda one: True) in (asked(Aggregate("count", A)), asked(GREATEST))
-    grouped = least(wide, lambda one: one.group is not None)
+    assert least(wide, lambda item: True) in (query(Aggregate("count", A)), query(GREATEST))
+    grouped = least(wide, lambda item: item.group is not None)
     assert (grouped.group, grouped.having, grouped.order) == (Column("b", "int32"), None, ())
-    filtered = least(wide, lambda one: any(part.where is not None for part in one.aggregates))
+    filtered = least(wide, lambda item: any(part.where is not None for part in item.aggregates))
     (aggregate,) = filtered.aggregates
     assert (aggregate.of, aggregate.distinct, filtered.group) == (A, False, None)
-    having = least(wide, lambda one: one.having is not None)
+    having = least(wide, lambda item: item.having is not None)
     assert (having.order, having.source.where) == ((), None)
 
 
 def test_keys_of_an_order_are_left_out_and_made_simple() -> None:
     keys = (Key(call("negate", HALF, type_="int32")), Key(HALF, descending=True), Key(RID))
     wide = Question(area="topk", source=Relation(table="t"), select=("a", "rid"), order=keys, limit=2)
-    assert least(wide, lambda one: True).order == (Key(RID),)
-    smallest = least(wide, lambda one: one.order[0].descending)
+    assert least(wide, lambda item: True).order == (Key(RID),)
+    smallest = least(wide, lambda item: item.order[0].descending)
     assert smallest.order == (Key(A, descending=True), Key(RID))
 
 
 def test_old_questions_have_the_same_json() -> None:
     """Aggregates and groups of plain columns are names, as ever; workers and findings of old read them."""
-    old = replace(asked(GREATEST, COUNT), group=B).json()
+    old = replace(query(GREATEST, COUNT), group=B).json()
     assert old["aggregates"] == [{"function": "max", "of": "a"}, {"function": "count", "of": None}]
     assert old["group"] == "b"
     without = {name: value for name, value in old.items() if name != "having"}

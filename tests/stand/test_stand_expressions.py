@@ -28,7 +28,7 @@ DAY_US = 86_400_000_000
 def call(function: str, type_: str, *constants: Json, of: str | None = None) -> Call:
     """A call of the column `a` of a type, and of constants."""
     others = "int32" if function in PARAMETERISED else type_
-    return Call(function, (Column("a", type_), *(Literal(each, others) for each in constants)), of or type_)
+    return Call(function, (Column("a", type_), *(Literal(piece, others) for piece in constants)), of or type_)
 
 
 # An expression, the values of its column, and its values by plain Python.
@@ -68,7 +68,7 @@ LACKED = {
 }
 
 
-def asked(term: Term, cells: list[Json], meant: list[Json]) -> World:
+def query(term: Term, cells: list[Json], meant: list[Json]) -> World:
     """A world that asks for the rows in which a term has each of its values, or is NULL."""
     table = StoredTable(
         columns=(Column("a", _column(term).type), RID),
@@ -91,18 +91,22 @@ def _column(term: Term) -> Column:
 def wrong(worker: EngineClient, name: str) -> list[Any]:
     """Return the answers that are not the rows of plain Python, or that the reference contradicts."""
     term, cells, meant = MEANT[name]
-    found = []
-    for outcome, value in zip(examine(worker, asked(term, cells, meant)), meant, strict=True):
+    result = []
+    for outcome, value in zip(examine(worker, query(term, cells, meant)), meant, strict=True):
         rows = [[row] for row, other in enumerate(meant) if other == value]
         right = {"rows": rows}
         answers = [
             {key: answer.get(key) for key in right} for answer in (outcome.with_statistics, outcome.without)
         ]
-        if outcome.refused or outcome.contradiction or any(sorted(each["rows"]) != rows for each in answers):
-            found.append(
+        if (
+            outcome.refused
+            or outcome.contradiction
+            or any(sorted(piece["rows"]) != rows for piece in answers)
+        ):
+            result.append(
                 (value, outcome.refused, outcome.contradiction, outcome.with_statistics, outcome.without)
             )
-    return found
+    return result
 
 
 @pytest.mark.parametrize("name", MEANT)
@@ -137,19 +141,19 @@ def operands(draw: st.DrawFn) -> Any:
 
 @settings(max_examples=300, deadline=None)
 @given(operands())
-def test_an_operand_has_the_values_of_its_pool(one: Any) -> None:
+def test_an_operand_has_the_values_of_its_pool(item: Any) -> None:
     """Constants beside it are chosen from there, and none of them is beyond what engines agree on."""
-    pools, drawn = one
+    pools, example = item
     schema = {name: (at, pool.type) for at, (name, pool) in enumerate(pools.items())}
-    evaluate = compile_term(drawn.term.json(), schema)
+    evaluate = compile_term(example.term.json(), schema)
     values = [evaluate(row) for row in _rows(pools)]
-    calls = [part for part in subterms(drawn.term) if isinstance(part, Call)]
-    pooled = {repr(from_json(value, drawn.pool.type)) for value in drawn.pool.values}
+    calls = [part for part in subterms(example.term) if isinstance(part, Call)]
+    pooled = {repr(from_json(value, example.pool.type)) for value in example.pool.values}
     exact = all(part.function in STRICT for part in calls)
     overflows = any(isinstance(part.of[0], Column) and part.function in "+-*" for part in calls)
     if exact and not overflows:
         assert {repr(value) for value in values} == pooled
-    assert drawn.term.type == drawn.pool.type
+    assert example.term.type == example.pool.type
 
 
 def _rows(pools: dict[str, ValuePool]) -> list[tuple[Any, ...]]:

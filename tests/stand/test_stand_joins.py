@@ -32,7 +32,7 @@ def table(name: str) -> StoredTable:
     return StoredTable(columns=columns, blocks=blocks)
 
 
-def asked(
+def query(
     first: str, second: str, *select: str, by: str = "a", where: Term | None = None, **others: Any
 ) -> Question:
     right = Relation(table="v", where=where)
@@ -49,18 +49,18 @@ def asked(
 IS_NULL = Call("is null", (Column("a", "int32"),))
 # Questions about the tables, with their answers.
 ANSWERS: dict[str, tuple[Question, list[list[Any]]]] = {
-    "inner, then inner": (asked("inner", "inner", *BOTH), [[3, 1, 0], [3, 2, 0]]),
-    "left, then inner by the other key": (asked("left", "inner", *BOTH, by="u_a"), [[3, 1, 0], [3, 2, 0]]),
-    "inner, then left": (asked("inner", "left", *BOTH), [[1, 0, None], [3, 1, 0], [3, 2, 0]]),
-    "semi, then left": (asked("semi", "left", "rid", "v_rid"), [[1, None], [3, 0]]),
-    "anti, then semi": (asked("anti", "semi", "rid"), [[0]]),
-    "inner, then anti": (asked("inner", "anti", "rid", "u_rid"), [[1, 0]]),
+    "inner, then inner": (query("inner", "inner", *BOTH), [[3, 1, 0], [3, 2, 0]]),
+    "left, then inner by the other key": (query("left", "inner", *BOTH, by="u_a"), [[3, 1, 0], [3, 2, 0]]),
+    "inner, then left": (query("inner", "left", *BOTH), [[1, 0, None], [3, 1, 0], [3, 2, 0]]),
+    "semi, then left": (query("semi", "left", "rid", "v_rid"), [[1, None], [3, 0]]),
+    "anti, then semi": (query("anti", "semi", "rid"), [[0]]),
+    "inner, then anti": (query("inner", "anti", "rid", "u_rid"), [[1, 0]]),
     "inner, then right": (
-        asked("inner", "right", *BOTH),
+        query("inner", "right", *BOTH),
         [[3, 1, 0], [3, 2, 0], [None, None, 1], [None, None, 2], [None, None, 3]],
     ),
     "semi, then full": (
-        asked("semi", "full", "rid", "v_rid"),
+        query("semi", "full", "rid", "v_rid"),
         [[1, None], [3, 0], [None, 1], [None, 2], [None, 3]],
     ),
     "a condition after a right join": (
@@ -75,7 +75,7 @@ ANSWERS: dict[str, tuple[Question, list[list[Any]]]] = {
         [[None, 1], [None, 3]],
     ),
     "the first rows": (
-        asked(
+        query(
             "left",
             "inner",
             "rid",
@@ -86,7 +86,7 @@ ANSWERS: dict[str, tuple[Question, list[list[Any]]]] = {
         [[0, 2]],
     ),
     "with a filtered table": (
-        asked(
+        query(
             "left",
             "inner",
             "rid",
@@ -148,7 +148,7 @@ def test_a_mutant_is_convicted(name: str) -> None:
 
 
 def test_a_second_join_that_a_failure_does_not_need_is_left_out_with_its_table() -> None:
-    question = asked("left", "inner", *BOTH)
+    question = query("left", "inner", *BOTH)
 
     def fails(candidate: World) -> QuestionResult | None:
         return QuestionResult(question=candidate.questions[0])

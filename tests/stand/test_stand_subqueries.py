@@ -100,8 +100,8 @@ def least(where: Term, fails: Callable[[Question], bool]) -> Question:
     """Return the smallest question that fails."""
 
     def examine_candidate(candidate: World) -> QuestionResult | None:
-        (asked,) = candidate.questions
-        return QuestionResult(question=asked) if fails(asked) else None
+        (request,) = candidate.questions
+        return QuestionResult(question=request) if fails(request) else None
 
     *_, (smallest, _) = smaller_worlds(world(where), examine_candidate, tries_max=5_000)
     return smallest.questions[0]
@@ -109,8 +109,8 @@ def least(where: Term, fails: Callable[[Question], bool]) -> Question:
 
 def test_of_a_subquery_what_a_failure_does_not_need_is_left_out() -> None:
     wide = Call("or", (Call("is null", (A,)), negation(query("in", FIRST, DOUBLE))))
-    assert least(wide, lambda asked: True).source.where is None
-    smallest = least(wide, lambda asked: bool(asked.queries))
+    assert least(wide, lambda request: True).source.where is None
+    smallest = least(wide, lambda request: bool(request.queries))
     assert smallest.source.where == query("in", ALL, A)
 
 
@@ -120,8 +120,8 @@ def test_columns_that_a_subquery_names_stay_and_take_other_types() -> None:
         "t": StoredTable(columns=(number, RID), blocks=(((1, 0),),)),
         "u": StoredTable(columns=(other, Column("u_b", "int64"), U_RID), blocks=(((1, 1, 0),),)),
     }
-    asked = Subquery(kind="in", relation=Relation(table="u"), column=other, operand=number)
-    question = Question(area="subquery", source=Relation(table="t", where=asked), select=("rid",))
+    request = Subquery(kind="in", relation=Relation(table="u"), column=other, operand=number)
+    question = Question(area="subquery", source=Relation(table="t", where=request), select=("rid",))
     start = World(tables=tables, settings={}, questions=(question,))
 
     def fails(candidate: World) -> QuestionResult | None:

@@ -126,9 +126,9 @@ def test_a_window_without_an_order_keeps_any_rows_but_a_number_of_them() -> None
     assert without_limit(in_window("row_number", 2, LAST)).window is not None
     assert find_contradiction(question, [[0], [2]], whole) is None
     for answer, verdict in (([[0]], Discrepancy.LOST), ([[0], [1], [2]], Discrepancy.ADDED)):
-        found = find_contradiction(question, answer, whole)
-        assert found is not None
-        assert found.verdict is verdict
+        result = find_contradiction(question, answer, whole)
+        assert result is not None
+        assert result.verdict is verdict
     assert find_contradiction(question, [[0], [5]], whole) is not None
     limited = in_window("row_number", 2, limit=5, offset=1)
     assert find_contradiction(limited, [[2]], whole) is None
@@ -160,8 +160,8 @@ def least(question: Question, fails: Callable[[Question], bool]) -> Question:
     """Return the smallest question that fails."""
 
     def examine_candidate(candidate: World) -> QuestionResult | None:
-        (asked,) = candidate.questions
-        return QuestionResult(question=asked) if fails(asked) else None
+        (query,) = candidate.questions
+        return QuestionResult(question=query) if fails(query) else None
 
     *_, (smallest, _) = smaller_worlds(world(question), examine_candidate, tries_max=5_000)
     return smallest.questions[0]
@@ -169,10 +169,10 @@ def least(question: Question, fails: Callable[[Question], bool]) -> Question:
 
 def test_what_a_failure_does_not_need_is_left_out() -> None:
     wide = in_window("row_number", 2, Key(PARITY), LAST, partition=PARITY, repeat=2, limit=3, offset=1)
-    smallest = least(wide, lambda asked: True)
+    smallest = least(wide, lambda query: True)
     assert (smallest.window, smallest.repeat, smallest.offset) == (None, 1, 0)
-    windowed = least(wide, lambda asked: asked.window is not None and asked.window.partition is not None)
+    windowed = least(wide, lambda query: query.window is not None and query.window.partition is not None)
     assert windowed.window == Window(function="row_number", at_most=2, partition=A, order=(LAST,))
-    assert least(wide, lambda asked: asked.repeat == 2).window is None
+    assert least(wide, lambda query: query.repeat == 2).window is None
     union = combined("union", where=Call(">", (U_A, Literal(2, "int32"))), order=(Key(A),), limit=2)
-    assert least(union, lambda asked: True) == combined("union")
+    assert least(union, lambda query: True) == combined("union")

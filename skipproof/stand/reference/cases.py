@@ -111,7 +111,7 @@ class Case:
             # Too many to compute: as if all were possible.
             return (*integer_range(term.type), None)
         present = [some for some in product(*operands) if None not in some]
-        lacks_null = all(None not in each for each in operands)
+        lacks_null = all(None not in piece for piece in operands)
         return (*dict.fromkeys(evaluate(*some) for some in present), *(() if lacks_null else (None,)))
 
     def _cast_values(self, term: Call) -> tuple[Json, ...]:
