@@ -39,7 +39,9 @@ def least_is_negated(self: Rules, x: Range, type_: str) -> Range:
 )
 def absolute_values_keep_order(self: Rules, x: Range, type_: str) -> Range:
     ends = sorted((abs(x.lower), abs(x.upper)))
-    return replace(x, lower=ends[0], upper=ends[1]) if self.fits(0, ends[1], type_) else self.unbounded(x)
+    return (
+        replace(x, lower=ends[0], upper=ends[1]) if self.fits(0, ends[1], type_) else self.without_bounds(x)
+    )
 
 
 @mutant(

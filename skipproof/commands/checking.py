@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from pruning.errors import InputError
+from skipproof import pages
 from skipproof.commands.showing import console, print_json
 from skipproof.stand.hunt.causes import cause
 from skipproof.stand.hunt.examining import Write
@@ -185,7 +186,22 @@ def _save_upstream_reports(worker: Worker, checked: EngineHunt, *, write: Write)
         raise _unwritable("--report-upstream", directory, error) from error
 
 
-def prepare_folder(option: str, directory: Path) -> None:
+def prepare_outputs(request: CheckRequest, report: Path | None) -> None:
+    """Make the folders that a request names, and check that they and the report can be written.
+
+    So they are refused before the hunt, and no result is lost.
+
+    Raises:
+        InputError: one of them cannot be written.
+    """
+    for option, directory in (("--findings", request.findings), ("--report-upstream", request.upstream)):
+        if directory is not None:
+            _prepare_folder(option, directory)
+    if report is not None:
+        pages.check_writable(report)
+
+
+def _prepare_folder(option: str, directory: Path) -> None:
     """Make the directory that an option names, and check that a folder can be made in it.
 
     Raises:

@@ -86,15 +86,9 @@ def check(
         upstream=report_upstream,
         writers=tuple(writer or ()),
     )
-    # A folder or file that cannot be written is refused before the hunt, so that no result is lost.
-    for option, directory in (("--findings", findings), ("--report-upstream", report_upstream)):
-        if directory is not None:
-            checking.prepare_folder(option, directory)
-    if report is not None:
-        pages.check_writable(report)
-    checked = checking.print_each(
-        engine, request, functools.partial(show_progress, quiet=as_json), as_json=as_json
-    )
+    checking.prepare_outputs(request, report)
+    progress = functools.partial(show_progress, quiet=as_json)
+    checked = checking.print_each(engine, request, progress, as_json=as_json)
     if report is not None:
         checking.write_page(checked, report)
     raise typer.Exit(VIOLATED if any(result.confirmed for result in checked) else HELD)

@@ -27,7 +27,7 @@ MAPS = st.lists(
 
 
 def facts_of(path: Path) -> dict[str, dict[str, Any]]:
-    """What metadata has of the columns of the only block."""
+    """Return the metadata of the columns of the only block."""
     (block,) = collect(path, cache=False).to_pylist()
     columns: dict[str, dict[str, Any]] = block["columns"]
     return columns

@@ -157,16 +157,16 @@ def test_queries_of_arrays_lose_no_row(spark: Any, data: st.DataObject) -> None:
 def test_queries_of_maps_lose_no_row(spark: Any, data: st.DataObject) -> None:
     """PROP-6, of the values of keys."""
     table = data.draw(map_tables())
-    drawn = [data.draw(map_predicates(table)) for _ in range(PREDICATES)]
+    conditions = [data.draw(map_predicates(table)) for _ in range(PREDICATES)]
     rows = [entries for block in table.blocks for entries in block]
-    asked = [
+    answers = [
         (predicate, [n for n, entries in enumerate(rows) if evaluate(predicate, {MAP_NAME: entries}) is True])
-        for predicate in drawn
+        for predicate in conditions
     ]
     with TemporaryDirectory() as directory:
         lake = Path(directory) / "lake"
         write(data.draw, [pa.table({MAP_NAME: map_array(block, table)}) for block in table.blocks], lake)
-        lose_nothing(spark, lake, asked)
+        lose_nothing(spark, lake, answers)
 
 
 def map_array(block: Sequence[Entries], table: MapTable) -> pa.MapArray:

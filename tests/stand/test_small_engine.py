@@ -95,5 +95,5 @@ def test_the_hunt_kills_mutants(name: str) -> None:
     (mutant,) = (one for one in MUTANTS if one.name == name)
     engine = mutant.engine()
     limits = Limits(examples=1_000, findings=1, worlds_to_shrink=0)
-    found = hunt(engine, capabilities(engine, areas=(FAST[name],)), limits, hunt_seed=SEED)
-    assert found.findings
+    state = hunt(engine, capabilities(engine, areas=(FAST[name],)), limits, hunt_seed=SEED)
+    assert state.findings

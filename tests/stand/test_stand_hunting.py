@@ -24,7 +24,7 @@ from strategies.engines.files import write_stored
 from strategies.engines.questions import Call, Column, Question, Relation
 
 WRONG = next(one for one in MUTANTS if one.name == "lower for upper")
-OFTEN_WRONG = next(one for one in MUTANTS if one.name == "unstated is null")
+OFTEN_WRONG = next(mutant for mutant in MUTANTS if mutant.name == "unstated is null")
 
 
 def silent():
@@ -129,7 +129,7 @@ def test_what_is_found_before_the_keyboard_interrupts_is_told(monkeypatch):
     (checked,) = checking.check_each(["duckdb", "polars"], request, silent)
     assert checked.hunt.interrupted
     assert checked.hunt.examples < 4_000
-    assert {one.blame for one in checked.confirmed} == {Blame.STATISTICS}
+    assert {confirmed.blame for confirmed in checked.confirmed} == {Blame.STATISTICS}
     assert checked.to_dict()["interrupted"]
 
 

@@ -94,7 +94,7 @@ class RangeRules(StatisticsRules):
         y, type_ = operand["literal"], operand["type"]
         if y is None or (name == "%" and y == 0):
             return Range()
-        unbounded = self.unbounded(x)
+        unbounded = self.without_bounds(x)
         if not is_integer(type_) or x.lower is None or x.upper is None or y <= 0:
             return unbounded
         if name == "%":
@@ -143,12 +143,12 @@ class RangeRules(StatisticsRules):
             return Range()
         x = self.range_of(term["of"][0], lookup)
         if not type_ or not x.values or x.lower is None or x.upper is None:
-            return self.unbounded(x)
+            return self.without_bounds(x)
         if term["call"] == "negate":
             return self.negated_range(x, type_)
         if term["call"] == "abs":
             return self.absolute_range(x, type_)
-        return self.rising_range(term, x, lookup) if self.is_rising(term) else self.unbounded(x)
+        return self.rising_range(term, x, lookup) if self.is_rising(term) else self.without_bounds(x)
 
     def is_of_one_operand(self, term: Json) -> bool:
         """Tell whether a call is a function of an operand and of constants, or a cast of a time to a date."""
@@ -160,7 +160,7 @@ class RangeRules(StatisticsRules):
         """Return the values of the operands of a call after the first."""
         return [from_json(operand["literal"], operand["type"]) for operand in term["of"][1:]]
 
-    def unbounded(self, x: Range) -> Range:
+    def without_bounds(self, x: Range) -> Range:
         """Return a range without its bounds."""
         return replace(x, lower=None, upper=None, exact=False)
 
@@ -191,7 +191,7 @@ class RangeRules(StatisticsRules):
     def negated_range(self, x: Range, type_: str) -> Range:
         """Return the range of the negatives, the greatest of which is that of the least."""
         if not self.fits(-x.upper, -x.lower, type_):
-            return self.unbounded(x)
+            return self.without_bounds(x)
         return replace(x, lower=-x.upper, upper=-x.lower)
 
     def absolute_range(self, x: Range, type_: str) -> Range:
@@ -202,7 +202,9 @@ class RangeRules(StatisticsRules):
             return self.negated_range(x, type_)
         upper = max(-x.lower, x.upper)
         return (
-            replace(x, lower=0, upper=upper, exact=False) if self.fits(0, upper, type_) else self.unbounded(x)
+            replace(x, lower=0, upper=upper, exact=False)
+            if self.fits(0, upper, type_)
+            else self.without_bounds(x)
         )
 
     def nullif_range(self, x: Range) -> Range:

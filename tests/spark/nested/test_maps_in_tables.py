@@ -91,10 +91,10 @@ def test_files_are_spared_by_keys_and_by_values(
     spark: SparkSession, folder: Path, frame: DataFrame, sql: str, kept: set[int]
 ) -> None:
     """Files of NULL and empty maps have no bounds, and the last one's keys reach from k to other."""
-    asked = frame.where(sql)
-    pruned = pruning.prune(asked)
+    filtered = frame.where(sql)
+    pruned = pruning.prune(filtered)
     assert {Path(file).stem for file in pruned.inputFiles()} <= {str(place) for place in kept}
-    assert sorted(pruned.collect()) == sorted(asked.collect())
+    assert sorted(pruned.collect()) == sorted(filtered.collect())
 
 
 # Where maps are not filtered alone: what orders, limits and joins, and answers that footers alone may give.
@@ -112,8 +112,8 @@ QUERIES = [
 def test_queries_beyond_filters_have_the_same_rows(spark: SparkSession, frame: DataFrame) -> None:
     frame.createOrReplaceTempView("maps")
     for query in QUERIES:
-        asked = spark.sql(query)
-        assert sorted(pruning.prune(asked).collect()) == sorted(asked.collect()), query
+        filtered = spark.sql(query)
+        assert sorted(pruning.prune(filtered).collect()) == sorted(filtered.collect()), query
 
 
 @pytest.mark.parametrize("padded", ["true", "false"])
@@ -127,7 +127,7 @@ def test_keys_of_fixed_length_are_as_spark_reads_them(
     try:
         with settings(spark, {"spark.sql.readSideCharPadding": padded}):
             for condition in ("m['k'] = 3", "m['k  '] = 3", "m['k  '] = 4", "m['k'] IS NULL"):
-                asked = spark.table("fixed").where(condition).select("i")
-                assert sorted(pruning.prune(asked).collect()) == sorted(asked.collect()), condition
+                filtered = spark.table("fixed").where(condition).select("i")
+                assert sorted(pruning.prune(filtered).collect()) == sorted(filtered.collect()), condition
     finally:
         spark.sql("DROP TABLE fixed")
