@@ -32,6 +32,14 @@ class Mutant:
         return SmallEngine(wrong(), version=self.name, tables=self.tables)
 
 
+def compose(*mutants: Mutant) -> SmallEngine:
+    """Return the small engine with the methods of several mutants replaced."""
+    methods = {part.method: part.function for part in mutants}
+    assert len(methods) == len(mutants)
+    wrong: type[Rules] = type("Wrong", (Rules,), methods)
+    return SmallEngine(wrong(), version=" and ".join(part.name for part in mutants))
+
+
 def mutant(
     method: str, classes: str, thread: str, mistake: str, *, tables: str = "files"
 ) -> Callable[[Callable[..., Any]], Mutant]:

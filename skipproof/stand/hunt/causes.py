@@ -63,6 +63,16 @@ def error_words(wrong: Contradiction) -> str:
     return " ".join(words.split()[:_WORDS])
 
 
+def type_family(type_: str) -> str:
+    """Return the trait of a type."""
+    return _TYPES[type_.partition("(")[0].rstrip("0123456789")]
+
+
+def function_families(failure_traits: frozenset[str]) -> frozenset[str]:
+    """Return the families of functions among the traits of a failure."""
+    return failure_traits.intersection(_FAMILIES.values())
+
+
 def function_family(term: Term) -> str:
     """Return the family of the outermost function of a condition."""
     if isinstance(term, Call):
@@ -152,7 +162,7 @@ def _column_traits(table: StoredTable, name: str) -> Iterator[str]:
     """Yield the traits of a column's type and values."""
     kind = next(column.type for column in table.columns if column.name == name)
     cells = table.cells(name)
-    yield _TYPES[kind.partition("(")[0].rstrip("0123456789")]
+    yield type_family(kind)
     if any(cell in ("NaN", "-NaN") for cell in cells if isinstance(cell, str)) and kind.startswith("float"):
         yield "NaN"
     if kind.startswith("float") and any(str(cell) == "-0.0" for cell in cells):

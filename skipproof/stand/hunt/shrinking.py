@@ -35,7 +35,7 @@ from strategies.engines.questions import (
 Fails: TypeAlias = Callable[[World], QuestionResult | None]
 _ROWS_SINGLY_MAX = 8
 _PLAIN_VALUES = 3
-_PLAIN_TYPE = "int32"
+PLAIN_TYPE = "int32"
 # Functions whose operands cannot have another type.
 _OF_ONE_TYPE = frozenset({"like", "starts with", "is nan", *TEXT_FUNCTIONS, *TIME_FUNCTIONS})
 
@@ -65,6 +65,14 @@ def smaller_worlds(world: World, fails: Fails, *, tries_max: int) -> Iterator[tu
                     yield world, outcome
 
 
+def simpler_worlds(world: World) -> Iterator[World]:
+    """Yield the consistent worlds that one step of shrinking makes of a world."""
+    for simpler in _STEPS:
+        for candidate in simpler(world):
+            if all(map(is_consistent, candidate.tables.values())):
+                yield candidate
+
+
 def _fewer_settings(world: World) -> Iterator[World]:
     """Yield worlds without settings, then with one setting less."""
     if len(world.settings) > 1:
@@ -79,7 +87,7 @@ def _plainer_layouts(world: World) -> Iterator[World]:
     """Yield worlds with a simpler layout of one table."""
     for name, table in world.tables.items():
         for layout in _simpler_layouts(table.layout):
-            yield _with_table(world, name, replace(table, layout=layout))
+            yield with_table(world, name, replace(table, layout=layout))
 
 
 def _simpler_layouts(layout: StoredLayout) -> Iterator[StoredLayout]:
@@ -109,7 +117,7 @@ def _fewer_blocks(world: World) -> Iterator[World]:
     for name, table in world.tables.items():
         for ordinal in range(len(table.blocks) if len(table.blocks) > 1 else 0):
             blocks = table.blocks[:ordinal] + table.blocks[ordinal + 1 :]
-            yield _with_table(world, name, replace(table, blocks=blocks))
+            yield with_table(world, name, replace(table, blocks=blocks))
 
 
 def _fewer_rows(world: World) -> Iterator[World]:
@@ -121,7 +129,7 @@ def _fewer_rows(world: World) -> Iterator[World]:
             singly = range(len(block) if len(block) <= _ROWS_SINGLY_MAX else 0)
             for fewer in (*halves, *(block[:row] + block[row + 1 :] for row in singly)):
                 blocks = (*table.blocks[:ordinal], fewer, *table.blocks[ordinal + 1 :])
-                yield _with_table(world, name, replace(table, blocks=blocks))
+                yield with_table(world, name, replace(table, blocks=blocks))
 
 
 def _fewer_columns(world: World) -> Iterator[World]:
@@ -135,7 +143,7 @@ def _fewer_columns(world: World) -> Iterator[World]:
             bound = layout.format_options or layout.evolution or (layout.partitioned and position == 0)
             if column.name in named or bound or len(table.queried_columns) == 1:
                 continue
-            yield _with_table(world, name, _without_column(table, position))
+            yield with_table(world, name, _without_column(table, position))
 
 
 def _without_column(table: StoredTable, position: int) -> StoredTable:
@@ -181,47 +189,52 @@ def _simpler_questions(world: World) -> Iterator[World]:
 
 def _plainer_types(world: World) -> Iterator[World]:
     """Yield worlds with a type replaced by integers in the same order, since the type may not matter."""
-    for type_ in _types(world):
-        if _may_be_integer(world, type_):
-            ranks: dict[str, int] = {}
-            keys: list[Any] = []
-            for value in sorted(_distinct_values(world, type_), key=lambda value: order(value, type_)):
-                if not keys or keys[-1] != order(value, type_):
-                    keys.append(order(value, type_))
-                ranks[repr(value)] = len(keys) - 1
-            yield _with_values(world, type_, ranks, _PLAIN_TYPE)
+    for type_ in types(world):
+        if may_be_integer(world, type_):
+            yield with_ranks(world, type_, lambda rank: rank, PLAIN_TYPE)
 
 
-def _may_be_integer(world: World, type_: str) -> bool:
+def with_ranks(world: World, type_: str, value_of_rank: Callable[[int], Json], to: str) -> World:
+    """Return the world with values of type `to`, in the same order, for those of a type."""
+    others: dict[str, Json] = {}
+    keys: list[Any] = []
+    for value in sorted(distinct_values(world, type_), key=lambda value: order(value, type_)):
+        if not keys or keys[-1] != order(value, type_):
+            keys.append(order(value, type_))
+        others[repr(value)] = value_of_rank(len(keys) - 1)
+    return with_values(world, type_, others, to)
+
+
+def may_be_integer(world: World, type_: str) -> bool:
     """Tell whether integers may replace a type: no function needs the type, and it is not boolean."""
     (question,) = world.questions
     calls = [part for term in question.terms for part in subterms(term) if isinstance(part, Call)]
     bound = {operand.type for call in calls if call.function in _OF_ONE_TYPE for operand in call.of}
-    return type_ not in (*bound, "boolean", _PLAIN_TYPE)
+    return type_ not in (*bound, "boolean", PLAIN_TYPE)
 
 
 def _plainer_values(world: World) -> Iterator[World]:
     """Yield worlds with a value replaced by a simpler one, or the NULLs of a column by a value."""
-    for type_ in _types(world):
-        for old in _distinct_values(world, type_):
+    for type_ in types(world):
+        for old in distinct_values(world, type_):
             for new in values(type_)[:_PLAIN_VALUES]:
                 if repr(new) == repr(old):
                     break
-                yield _with_values(world, type_, {repr(old): new}, type_)
+                yield with_values(world, type_, {repr(old): new}, type_)
     for name, table in world.tables.items():
         for position, column in enumerate(table.queried_columns):
             if None in table.cells(column.name):
-                yield _with_table(world, name, _without_null(table, position, values(column.type)[0]))
+                yield with_table(world, name, without_null(table, position, values(column.type)[0]))
 
 
-def _types(world: World) -> list[str]:
+def types(world: World) -> list[str]:
     """Return the types of all columns."""
     return list(
         dict.fromkeys(column.type for table in world.tables.values() for column in table.queried_columns)
     )
 
 
-def _distinct_values(world: World, type_: str) -> list[Json]:
+def distinct_values(world: World, type_: str) -> list[Json]:
     """Return the distinct values of a type in cells and literals, with both zeros and without NULL."""
     (question,) = world.questions
     literals = [part for term in question.terms for part in subterms(term) if isinstance(part, Literal)]
@@ -232,7 +245,7 @@ def _distinct_values(world: World, type_: str) -> list[Json]:
     return list({repr(value): value for value in type_values if value is not None}.values())
 
 
-def _with_values(world: World, type_: str, others: Mapping[str, Json], to: str) -> World:
+def with_values(world: World, type_: str, others: Mapping[str, Json], to: str) -> World:
     """Return the world with other values of type `to` for those of a type; `others` has them by `repr`."""
 
     def of_value(value: Json) -> Json:
@@ -279,7 +292,7 @@ def _with_values(world: World, type_: str, others: Mapping[str, Json], to: str) 
     return replace(
         world,
         tables={name: of_table(table) for name, table in world.tables.items()},
-        questions=(_with_terms(question, of_term),),
+        questions=(with_terms(question, of_term),),
     )
 
 
@@ -288,7 +301,7 @@ def _is_no_row_number(term: Term) -> bool:
     return not isinstance(term, Column) or not term.name.endswith(ROW_NUMBER)
 
 
-def _with_terms(question: Question, of_term: Callable[[Term], Term]) -> Question:
+def with_terms(question: Question, of_term: Callable[[Term], Term]) -> Question:
     """Return the question with `of_term` applied to every term, including those of its relations."""
 
     def of_keys(keys: tuple[Key, ...]) -> tuple[Key, ...]:
@@ -338,7 +351,7 @@ def _keys_with_terms(keys: tuple[Key, ...], of_term: Callable[[Term], Term]) -> 
     return tuple(replace(key, by=of_term(key.by)) for key in keys)
 
 
-def _without_null(table: StoredTable, position: int, value: Json) -> StoredTable:
+def without_null(table: StoredTable, position: int, value: Json) -> StoredTable:
     """Return a table with the NULLs of a column replaced by a value."""
     blocks = tuple(
         tuple(
@@ -350,7 +363,7 @@ def _without_null(table: StoredTable, position: int, value: Json) -> StoredTable
     return replace(table, blocks=blocks)
 
 
-def _with_table(world: World, name: str, table: StoredTable) -> World:
+def with_table(world: World, name: str, table: StoredTable) -> World:
     """Return a world with one table replaced."""
     return replace(world, tables={**world.tables, name: table})
 

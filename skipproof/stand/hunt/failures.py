@@ -1,0 +1,246 @@
+"""The failures of a hunt: they are shrunk within a budget, and kept unless they are duplicates.
+
+A failure that cannot be shrunk now, because shrinking has used up its share of the hunt, waits until there is
+time again, or the hunt ends. A cause whose duplicates are a large share of the failures is fenced off.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from skipproof.stand.hunt import fences
+from skipproof.stand.hunt.causes import cause, error_words, traits
+from skipproof.stand.hunt.examining import QuestionResult
+from skipproof.stand.hunt.shrinking import Fails, smaller_worlds
+from skipproof.stand.hunt.state import Fence, Finding, Hunt, Limits
+from strategies.engines.engine_questions import World
+
+# Of the failures like a finding, the first `_SHRUNK_FIRST` are shrunk, then one in `_SHRUNK_ONE_IN`.
+_SHRUNK_FIRST, _SHRUNK_ONE_IN = 3, 10
+_WAITING_MAX = 20
+# The most worlds that are examined to find the traits of a fence, or a failure outside of it.
+_TRIES_PER_FENCE = 100
+
+Clock: TypeAlias = Callable[[], float]
+Examine: TypeAlias = Callable[[World], QuestionResult]
+IsSought: TypeAlias = Callable[[World, QuestionResult], bool]
+
+
+@dataclass(slots=True)
+class _Shrinking:
+    """A failure that is being shrunk: the smallest one so far, and what was spent on it."""
+
+    failure: Finding
+    worlds: int = 0
+    seconds: float = 0.0
+    is_done: bool = False
+
+
+class Failures:
+    """The failures of one hunt, and the findings that it keeps of them.
+
+    Args:
+        examine: Asks the one question of a world, and compares the answers.
+        sought: As in `hunting.hunt`.
+        clock: The time in seconds.
+    """
+
+    def __init__(
+        self,
+        state: Hunt,
+        limits: Limits,
+        *,
+        examine: Examine,
+        sought: IsSought,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self._state, self._limits, self._examine = state, limits, examine
+        self._sought, self._clock = sought, clock
+        # By the kind and the cause of the failure, so that a frequent cause does not fill the queue.
+        self._waiting: dict[tuple[tuple[str, ...], frozenset[str]], _Shrinking] = {}
+        # The number of failures that resemble each finding.
+        self._alike = Counter[int]()
+
+    def handle(self, alone: World, outcome: QuestionResult, *, seed: int) -> None:
+        """Shrink and keep a failure, let it wait, or count it if it is a duplicate or behind a fence.
+
+        Args:
+            alone: The failing world, with the one question of `outcome`.
+            seed: The seed of the round that drew it.
+        """
+        state = self._state
+        state.failures += 1
+        failure: Finding | None = self._failure(alone, outcome, seed)
+        assert failure is not None
+        fence = state.fence_around(failure.traits)
+        if fence is not None:
+            is_open = fences.ignores_fences(state) and self._limits.allow_shrinking(state)
+            failure = self._escaped(failure, fence) if is_open else None
+            if failure is None:
+                state.fenced[fence.ordinal] += 1
+                return
+        ordinal = state.similar_finding(failure.traits)
+        if ordinal is not None and not self._is_shrunk_again(ordinal):
+            self._count_duplicate(ordinal)
+        elif self._sought(failure.world, failure.outcome):
+            self._shrink(_Shrinking(failure))
+
+    def continue_waiting(self) -> None:
+        """Shrink failures that wait, as long as there is time for it."""
+        while self._waiting and self._limits.allow_shrinking(self._state):
+            shrinking = self._next_waiting()
+            ordinal = self._state.duplicated_finding(shrinking.failure.traits)
+            if ordinal is None:
+                self._shrink(shrinking)
+            else:
+                self._count_duplicate(ordinal)
+
+    def finish(self) -> None:
+        """Keep the failures that still wait as small as they are."""
+        while self._waiting:
+            self._keep(self._next_waiting().failure)
+
+    def _next_waiting(self) -> _Shrinking:
+        """Remove and return the waiting failure of the fewest traits, of which most others are duplicates."""
+        return self._waiting.pop(min(self._waiting, key=lambda key: len(self._waiting[key].failure.traits)))
+
+    def _failure(self, alone: World, outcome: QuestionResult, seed: int) -> Finding:
+        """Return a failure in the form of a finding."""
+        assert outcome.contradiction is not None
+        return Finding(
+            world=alone,
+            outcome=outcome,
+            traits=traits(alone, outcome.question, outcome.contradiction),
+            seed=seed,
+            examples=self._state.examples,
+            seconds=self._state.seconds,
+        )
+
+    def _is_shrunk_again(self, ordinal: int) -> bool:
+        """Tell whether to shrink a failure like a finding too, because it may have another cause."""
+        times = self._alike[ordinal]
+        self._alike[ordinal] += 1
+        return times < _SHRUNK_FIRST or times % _SHRUNK_ONE_IN == 0
+
+    def _shrink(self, shrinking: _Shrinking) -> None:
+        """Shrink a failure and keep it; if there is no time for it, let it wait.
+
+        If the keyboard interrupts, keep the smallest world until then.
+        """
+        self._run(shrinking)
+        if shrinking.is_done:
+            self._keep(shrinking.failure)
+            return
+        self._wait(shrinking)
+        while len(self._state.findings) + len(self._waiting) >= self._limits.findings and self._waiting:
+            # The hunt may end with this one, so that shrinking takes no time from it.
+            last = self._next_waiting()
+            self._run(last, until_done=True)
+            self._keep(last.failure)
+
+    def _wait(self, shrinking: _Shrinking) -> None:
+        """Let a failure wait, in place of one of its kind and cause that has more traits."""
+        failure = shrinking.failure
+        key = failure_kind(failure.outcome), cause(failure.traits)
+        other = self._waiting.get(key)
+        if other is not None or len(self._waiting) == _WAITING_MAX:
+            self._state.unshrunk += 1
+        if other is None:
+            has_place = len(self._waiting) < _WAITING_MAX
+        else:
+            has_place = len(failure.traits) < len(other.failure.traits)
+        if has_place:
+            self._waiting[key] = shrinking
+
+    def _run(self, shrinking: _Shrinking, *, until_done: bool = False) -> None:
+        """Shrink a failure until it is done, or the share of shrinking is used up."""
+        limits, first = self._limits, shrinking.failure
+        spent = self._state.seconds_shrinking
+
+        def is_over() -> bool:
+            seconds = shrinking.seconds + self._state.seconds_shrinking - spent
+            return shrinking.worlds >= limits.worlds_to_shrink or seconds >= limits.seconds_to_shrink
+
+        paused = False
+
+        def fails(candidate: World) -> QuestionResult | None:
+            nonlocal paused
+            paused = paused or not (until_done or is_over() or limits.allow_shrinking(self._state))
+            if paused or is_over():
+                return None
+            shrinking.worlds += 1
+            return self._fails_alike(first.outcome)(candidate)
+
+        try:
+            for smaller, outcome in smaller_worlds(first.world, fails, tries_max=limits.worlds_to_shrink):
+                shrinking.failure = self._smaller(shrinking.failure, smaller, outcome)
+        except KeyboardInterrupt:
+            self._keep(shrinking.failure)
+            raise
+        shrinking.seconds += self._state.seconds_shrinking - spent
+        shrinking.is_done = not paused
+
+    def _smaller(self, failure: Finding, world: World, outcome: QuestionResult) -> Finding:
+        """Return a failure with a smaller world."""
+        assert outcome.contradiction is not None
+        own_traits = traits(world, outcome.question, outcome.contradiction)
+        return replace(failure, world=world, outcome=outcome, traits=own_traits)
+
+    def _fails_alike(self, original: QuestionResult) -> Fails:
+        """Return a function that examines a world, and returns its result if it fails like the original."""
+
+        def fails(candidate: World) -> QuestionResult | None:
+            since = self._clock()
+            try:
+                result = self._examine(candidate)
+                alike = result.contradiction is not None and failure_kind(result) == failure_kind(original)
+                return result if alike and self._sought(candidate, result) else None
+            finally:
+                self._state.seconds_shrinking += self._clock() - since
+                self._state.worlds_shrinking += 1
+
+        return fails
+
+    def _keep(self, failure: Finding) -> None:
+        """Add a failure to the findings, or count it if it is a duplicate."""
+        # If the reference contradicts, the result's question has no LIMIT.
+        world = replace(failure.world, questions=(failure.outcome.question,))
+        failure = self._smaller(failure, world, failure.outcome)
+        ordinal = self._state.duplicated_finding(failure.traits)
+        if ordinal is None:
+            self._state.findings.append(failure)
+        else:
+            self._count_duplicate(ordinal)
+
+    def _count_duplicate(self, ordinal: int) -> None:
+        """Count a duplicate of a finding, and fence its cause off if it is loud."""
+        state = self._state
+        state.again[ordinal] += 1
+        is_fenced = any(fence.ordinal == ordinal for fence in state.fences)
+        if is_fenced or not (fences.is_loud(state, ordinal) and self._limits.allow_shrinking(state)):
+            return
+        finding = state.findings[ordinal]
+        conjunction = fences.minimal_conjunction(
+            finding.world, finding.outcome, self._fails_alike(finding.outcome), tries_max=_TRIES_PER_FENCE
+        )
+        state.fences.append(Fence(ordinal=ordinal, traits=conjunction))
+
+    def _escaped(self, failure: Finding, fence: Fence) -> Finding | None:
+        """Return a failure that is behind a fence, made simpler until it is outside; None if it is not."""
+        outside = fences.escape(
+            failure.world,
+            failure.outcome,
+            fence.traits,
+            self._fails_alike(failure.outcome),
+            tries_max=_TRIES_PER_FENCE,
+        )
+        return None if outside is None else self._smaller(failure, *outside)
+
+
+def failure_kind(outcome: QuestionResult) -> tuple[str, ...]:
+    """Return the kind of a failure; a smaller world must fail in the same way."""
+    assert outcome.contradiction is not None
+    wrong = outcome.contradiction
+    return outcome.question.area, wrong.verdict.value, wrong.oracle.value, error_words(wrong)

@@ -1,0 +1,191 @@
+"""A loud cause is fenced off by all of its traits, so that a quiet cause behind it is still found."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from mutants.small_engine.catalogue import MUTANTS
+from mutants.small_engine.mutating import compose
+from skipproof.stand.hunt import fences
+from skipproof.stand.hunt.causes import traits
+from skipproof.stand.hunt.examining import QuestionResult, examine
+from skipproof.stand.hunt.failures import Failures
+from skipproof.stand.hunt.hunting import Hunt, Limits, capabilities, hunt
+from skipproof.stand.hunt.state import Fence
+from skipproof.stand.reference.engine import SmallEngine
+from strategies.engines.engine_questions import World
+from strategies.engines.engine_tables import StoredTable
+from strategies.engines.questions import Call, Column, Json, Literal, Question, Relation, Term
+
+A, RID = Column("a", "int32"), Column("rid", "int64")
+LOUD, QUIET = "nulls differ", "null asks for all"
+DUPLICATES = 12
+# Shrinking has all the time that it wants.
+LIMITS = Limits(findings=20, shrinking_share=0.999)
+
+
+def engine(*names: str) -> SmallEngine:
+    return compose(*(mutant for mutant in MUTANTS if mutant.name in names))
+
+
+def world(where: Term, *cells: Json, column: Column = A) -> World:
+    rows = tuple((cell, row) for row, cell in enumerate(cells))
+    question = Question(area="filter", source=Relation(table="t", where=where), select=("a", "rid"))
+    return World(
+        tables={"t": StoredTable(columns=(column, RID), blocks=(rows,))}, settings={}, questions=(question,)
+    )
+
+
+def differs(literal: int, *cells: Json) -> World:
+    """Return a world that the loud mutant answers wrongly if a cell is NULL."""
+    return world(Call("!=", (A, Literal(literal, "int32"))), *cells)
+
+
+def is_null(*cells: Json) -> World:
+    """Return a world that the quiet mutant answers wrongly if one cell is NULL and another is not."""
+    return world(Call("is null", (A,)), *cells)
+
+
+def failures_of(wrong: SmallEngine, worlds: list[World]) -> Hunt:
+    """Return the state of a hunt that drew these worlds, one after the other."""
+    state = Hunt()
+
+    def examine_alone(candidate: World) -> QuestionResult:
+        (outcome,) = examine(wrong, candidate)
+        return outcome
+
+    failures = Failures(state, LIMITS, examine=examine_alone, sought=lambda *_: True)
+    for drawn_world in worlds:
+        outcome = examine_alone(drawn_world)
+        state.worlds, state.examples = state.worlds + 1, state.examples + 1_000
+        assert outcome.contradiction is not None
+        failures.handle(drawn_world, outcome, seed=0)
+    failures.finish()
+    return state
+
+
+def loud_worlds(count: int) -> list[World]:
+    return [differs(1, None, number + 2) for number in range(count)]
+
+
+def one_trait(which: str) -> Callable[..., frozenset[str]]:
+    """Return a mutant of fences that knows one trait of a cause alone."""
+
+    def conjunction(*_: object, **__: object) -> frozenset[str]:
+        return frozenset({which})
+
+    return conjunction
+
+
+def quiet_findings(state: Hunt) -> list[World]:
+    """Return the worlds of findings that the quiet mutant alone answers wrongly, and the loud one rightly."""
+    return [
+        finding.world
+        for finding in state.findings
+        if examine(engine(QUIET), finding.world)[0].contradiction is not None
+        and examine(engine(LOUD), finding.world)[0].contradiction is None
+    ]
+
+
+def test_a_quiet_mutant_that_shares_traits_with_a_loud_one_is_found_behind_its_fence() -> None:
+    """Both need NULL in a column of integers."""
+    state = failures_of(engine(LOUD, QUIET), [*loud_worlds(20), is_null(None, 5), *loud_worlds(5)])
+    (fence,) = state.fences
+    assert fence.traits == {"filter: rows added", "inequality", "NULL"}
+    assert state.fenced[fence.ordinal] >= 5
+    assert len(quiet_findings(state)) == 1
+
+
+@pytest.mark.parametrize("trait", ["NULL", "integer"])
+def test_a_fence_of_one_trait_hides_the_quiet_mutant(monkeypatch: pytest.MonkeyPatch, trait: str) -> None:
+    """So the test before can fail."""
+    monkeypatch.setattr(fences, "minimal_conjunction", one_trait(trait))
+    state = failures_of(engine(LOUD, QUIET), [*loud_worlds(20), is_null(None, 5), *loud_worlds(5)])
+    assert quiet_findings(state) == []
+
+
+def test_what_is_behind_a_fence_is_not_shrunk_but_in_one_world_of_twenty() -> None:
+    """There, a failure with another cause too is made simpler until it is outside of the fence."""
+    both = world(Call("or", (Call("!=", (A, Literal(5, "int32"))), Call("is null", (A,)))), None, 5)
+    wrong = engine(LOUD, QUIET)
+    fence = Fence(ordinal=0, traits=frozenset({"NULL", "inequality", "integer"}))
+    quiet_worlds = 0
+    for worlds_before in (3, fences.WORLDS_PER_OPEN_WORLD - 1):
+        (outcome,) = examine(wrong, both)
+        assert outcome.contradiction is not None
+        state = Hunt(fences=[fence], worlds=worlds_before + 1, examples=10_000)
+        failures = Failures(
+            state, LIMITS, examine=lambda candidate: examine(wrong, candidate)[0], sought=lambda *_: True
+        )
+        failures.handle(both, outcome, seed=0)
+        quiet_worlds += len(quiet_findings(state))
+    assert quiet_worlds == 1
+
+
+def test_a_trait_stays_in_a_fence_only_if_the_failure_needs_it() -> None:
+    """The type does not matter to the mutant, a page index neither; NULL does."""
+    odd = differs(1, None, 2)
+    odd = replace(
+        odd,
+        tables={
+            name: replace(table, layout=replace(table.layout, page_index=True, filters=("a",)))
+            for name, table in odd.tables.items()
+        },
+    )
+    wrong = engine(LOUD)
+    (outcome,) = examine(wrong, odd)
+    assert outcome.contradiction is not None
+    assert traits(odd, outcome.question, outcome.contradiction) > {"a page index", "a bloom filter"}
+
+    def fails(candidate: World) -> QuestionResult | None:
+        (result,) = examine(wrong, candidate)
+        return result if result.contradiction is not None else None
+
+    conjunction = fences.minimal_conjunction(odd, outcome, fails, tries_max=100)
+    assert conjunction == {"filter: rows added", "inequality", "NULL"}
+    untried = fences.minimal_conjunction(odd, outcome, fails, tries_max=0)
+    assert untried >= {"a page index", "a bloom filter"}
+
+
+class TickingClock:
+    """A clock that goes on by one second each time that an engine is asked."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class TickingEngine(SmallEngine):
+    """A wrong engine that makes a clock go on."""
+
+    def __init__(self, clock: TickingClock) -> None:
+        super().__init__(engine(LOUD).rules)
+        self._clock = clock
+
+    def ask(self, **request: object) -> dict[str, object]:
+        """Answer a request, which takes a second."""
+        self._clock.now += 1.0
+        return super().ask(**request)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5])
+def test_shrinking_takes_at_most_its_share_of_a_hunt_on_any_machine(share: float) -> None:
+    """A fifth by default. Its last world may begin before the share is used up; more time would be used."""
+    clock = TickingClock()
+    slow = TickingEngine(clock)
+    limits = Limits(seconds=40.0, findings=1_000, shrinking_share=share)
+    state = hunt(slow, capabilities(slow, areas=("filter",)), limits, hunt_seed=3, clock=clock)
+    assert Limits().shrinking_share == 0.2
+    assert state.failures > 3
+    assert (state.seconds_shrinking <= 0.2 * clock.now + 3.0) == (share == 0.2)
+
+
+def test_without_a_limit_of_time_worlds_to_shrink_are_counted() -> None:
+    """So the same seed has the same findings, however fast the machine is."""
+    wrong = engine(LOUD)
+    limits = Limits(examples=200, findings=1_000)
+    state = hunt(wrong, capabilities(wrong, areas=("filter",)), limits, hunt_seed=3)
+    assert 0 < state.worlds_shrinking <= 200 / 8 + 10
