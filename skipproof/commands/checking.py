@@ -15,7 +15,6 @@ from rich.table import Table
 from pruning.errors import InputError
 from skipproof import pages
 from skipproof.commands.showing import console, print_json
-from skipproof.stand.hunt.causes import cause
 from skipproof.stand.hunt.examining import Write
 from skipproof.stand.hunt.findings import (
     ConfirmedFinding,
@@ -34,8 +33,9 @@ from skipproof.stand.workers import engines
 from skipproof.stand.workers.workers import Hello, Worker, WorkerError
 
 SECONDS_BETWEEN = 2.0
-# High enough for hunts of hours; at most three findings of each cause are kept.
+# High enough for hunts of hours; the findings are grouped into causes.
 FINDINGS_MAX = 300
+_PLACES_SHOWN = 3
 
 ProgressCallback: TypeAlias = Callable[[str, int, int], None]
 ProgressContext: TypeAlias = Callable[[], contextlib.AbstractContextManager[ProgressCallback]]
@@ -50,8 +50,8 @@ class CheckRequest:
         seconds: Time for each engine at most, shrinking not counted; None is no limit.
         area: The one class of questions, or None for all that the engine answers.
         python: The interpreter of the workers.
-        findings: Where a folder is made for each finding; None makes none.
-        upstream: Where a folder is made for the report of each finding to its engine; None makes none.
+        findings: Where a folder is made for each cause; None makes none.
+        upstream: Where a folder is made for the report of each cause to its engine; None makes none.
         writers: Engines that write files too, beside pyarrow and the engine itself.
     """
 
@@ -93,6 +93,10 @@ class EngineHunt:
             "tightness": [
                 {"family": family, "skippable": count, "skipped": self.hunt.skipped[family]}
                 for family, count in sorted(self.hunt.skippable.items())
+            ],
+            "fences": [
+                {"traits": sorted(fence.traits), "count": self.hunt.fenced[fence.ordinal]}
+                for fence in self.hunt.fences
             ],
             "findings": [
                 _finding_dict(self.hello, name, confirmed)
@@ -231,7 +235,7 @@ def _start_worker(name: str, option: str, *, python: str | None = None) -> Worke
 def _check(
     worker: Worker, request: CheckRequest, workers: Mapping[str, Worker], say: ProgressCallback
 ) -> EngineHunt:
-    """Hunt in one engine and report progress, then ask the question of each finding again.
+    """Hunt in one engine and report progress, then ask the question of each cause again.
 
     Args:
         workers: All that run: those that can write may write the files.
@@ -308,9 +312,10 @@ def show_hunt(out: Console, checked: EngineHunt) -> None:
     if not checked.confirmed:
         out.print("nothing found")
         return
-    causes = {cause(confirmed.finding.traits) for confirmed in checked.confirmed}
-    out.print(f"{len(checked.confirmed)} findings of {len(causes)} causes, as far as their data tell")
-    table = Table("finding", "what", "where it goes away", "traits", "examples", "seconds", "seen")
+    causes = len(checked.confirmed)
+    out.print(f"{len(state.findings)} findings of {causes} causes, as far as what makes them right tells")
+    _show_fences(out, state)
+    table = Table("cause", "what", "where it goes away", "right with", "traits", "examples", "seen", "others")
     for name, confirmed in zip(folder_names(checked.confirmed), checked.confirmed, strict=True):
         finding = confirmed.finding
         assert finding.outcome.contradiction is not None
@@ -318,12 +323,27 @@ def show_hunt(out: Console, checked: EngineHunt) -> None:
             name,
             escape(finding.outcome.contradiction.difference),
             confirmed.blame.value,
+            escape(", ".join(confirmed.cures)),
             escape(", ".join(sorted(finding.traits))),
             f"{finding.examples:,}",
-            f"{finding.seconds:.1f}",
             f"{confirmed.count:,}",
+            _others_text(confirmed),
         )
     out.print(table)
+
+
+def _others_text(confirmed: ConfirmedFinding) -> str:
+    """Return how many other findings a cause has, and after how many examples the first ones came."""
+    places = [f"{other.examples:,}" for other in confirmed.others]
+    text = ", ".join(places[:_PLACES_SHOWN]) + (" ..." if len(places) > _PLACES_SHOWN else "")
+    return f"{len(places)}: at {text}" if places else ""
+
+
+def _show_fences(out: Console, state: Hunt) -> None:
+    """Print the loud causes that were fenced off."""
+    for fence in state.fences:
+        held = escape(", ".join(sorted(fence.traits)))
+        out.print(f"fenced off, and {state.fenced[fence.ordinal]:,} more failures counted: {held}")
 
 
 def _show_tightness(out: Console, state: Hunt) -> None:

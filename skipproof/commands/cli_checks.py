@@ -48,7 +48,8 @@ def check(
         ),
     ] = None,
     findings: Annotated[
-        Path | None, typer.Option("--findings", metavar="DIR", help="Keep each finding in a folder here.")
+        Path | None,
+        typer.Option("--findings", metavar="DIR", help="Keep a finding of each cause in a folder here."),
     ] = None,
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML page of all of it.")
@@ -58,7 +59,7 @@ def check(
         typer.Option(
             "--report-upstream",
             metavar="DIR",
-            help="Write an issue for the engine's tracker, with a script, for each finding here.",
+            help="Write an issue for the engine's tracker, with a script, for each cause here.",
         ),
     ] = None,
     writer: Annotated[

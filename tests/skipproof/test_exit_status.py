@@ -180,9 +180,10 @@ def test_a_hunt_that_is_ended_by_a_signal_tells_what_it_has_found(
     (result,) = json.loads(out)
     assert status == 1
     assert result["interrupted"]
-    assert len(result["findings"]) == 1
+    # One was shrunk; others may have waited for it.
+    assert result["findings"]
     assert report.stat().st_size
-    assert len(list(next(findings.iterdir()).iterdir())) == 1
+    assert len(list(next(findings.iterdir()).iterdir())) == len(result["findings"])
 
 
 def test_a_signal_elsewhere_is_status_130(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

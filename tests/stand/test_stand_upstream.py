@@ -9,7 +9,7 @@ import pytest
 from adapters_page import module
 
 from mutants.small_engine.catalogue import MUTANTS
-from skipproof.stand.hunt.cures import find_cures
+from skipproof.stand.hunt.cures import find_signature
 from skipproof.stand.hunt.findings import ConfirmedFinding, confirm
 from skipproof.stand.hunt.hunting import Limits, capabilities, hunt
 from skipproof.stand.hunt.upstream import save_report, upstream_report
@@ -61,7 +61,7 @@ def test_switches_that_cure_a_finding_are_told() -> None:
     (wrong,) = (mutant.engine() for mutant in MUTANTS if mutant.name == "lower for upper")
     limits = Limits(examples=400, findings=1, worlds_to_shrink=50)
     (finding,) = hunt(wrong, capabilities(wrong, areas=("filter",)), limits).findings
-    cures = find_cures(wrong, finding, write=write_stored)
+    cures = {cure.name for cure in find_signature(wrong, finding, write=write_stored).cures}
     assert "statistics=no bounds" in cures
     assert "statistics=no counts" not in cures
 

@@ -1,34 +1,65 @@
-"""The switches of an engine that cure a finding: set otherwise, the engine's answer is right."""
+"""The cures of a finding: variations of its world, each of which alone makes the engine's answer right."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from skipproof.stand.hunt.examining import Write, examine
-from skipproof.stand.hunt.hunting import Finding
+from oracles.answers.contradictions import Discrepancy
+from skipproof.stand.hunt.causes import AGAINST_THE_REFERENCE
+from skipproof.stand.hunt.examining import QuestionResult, Write, examine
+from skipproof.stand.hunt.rewriting import FILTER_ALONE
+from skipproof.stand.hunt.state import Finding
+from skipproof.stand.hunt.varying import Cure, CureKind, variations
 from skipproof.stand.workers.workers import EngineClient
 from strategies.engines.engine_questions import World
 
 
-def find_cures(worker: EngineClient, finding: Finding, *, write: Write) -> tuple[str, ...]:
-    """Return the switches, as `name=value`, each of which alone makes the answer of a finding right."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signature:
+    """What cures a finding, and where it is at fault.
+
+    Attributes:
+        cures: The variations that make the answer right.
+        area: The class of questions; `filter` if the filter alone is answered wrongly too.
+    """
+
+    cures: tuple[Cure, ...]
+    area: str
+
+    def has(self, kind: CureKind) -> bool:
+        """Tell whether a variation of a kind is a cure."""
+        return any(cure.kind is kind for cure in self.cures)
+
+
+def find_signature(worker: EngineClient, finding: Finding, *, write: Write) -> Signature:
+    """Ask the question of a finding in every variation of its world."""
     world = replace(finding.world, questions=(finding.outcome.question,))
-    return tuple(
-        f"{name}={value}"
-        for name, value, varied in _other_settings(worker, world)
-        if _is_right(worker, varied, write)
-    )
+    cures: list[Cure] = []
+    area = finding.outcome.question.area
+    for cure, variation in _variations(worker, finding, world):
+        (outcome,) = examine(worker, variation, write=write)
+        if _is_cured(finding, outcome):
+            cures.append(cure)
+        elif cure.name == FILTER_ALONE and outcome.contradiction is not None:
+            area = "filter"
+    return Signature(cures=tuple(cures), area=area)
 
 
-def _other_settings(worker: EngineClient, world: World) -> Iterator[tuple[str, str, World]]:
-    """Yield the world with each switch set to each other value."""
-    for name, values in sorted(worker.hello.settings.items()):
-        current = world.settings.get(name, values[0])
-        for value in values:
-            if value != current:
-                yield name, value, replace(world, settings={**world.settings, name: value})
+def _variations(worker: EngineClient, finding: Finding, world: World) -> Iterator[tuple[Cure, World]]:
+    """Yield the variations of a world that may be cures."""
+    own_tables = worker.hello.tables == "own"
+    for cure, variation in variations(world, switches=worker.hello.settings, own_tables=own_tables):
+        # Tables with nothing to prune by have no statistics.
+        if cure.kind is not CureKind.STATISTICS or AGAINST_THE_REFERENCE not in finding.traits:
+            yield cure, variation
 
 
-def _is_right(worker: EngineClient, world: World, write: Write) -> bool:
-    """Tell whether the answer to a world's one question is right, and was compared."""
-    (outcome,) = examine(worker, world, write=write)
-    return outcome.contradiction is None and not outcome.refused
+def _is_cured(finding: Finding, outcome: QuestionResult) -> bool:
+    """Tell whether the answer to a variation is right and was compared.
+
+    Where rows were lost, an empty answer that is right says nothing: there is no row to lose.
+    """
+    assert finding.outcome.contradiction is not None
+    if outcome.contradiction is not None or outcome.refused:
+        return False
+    loses_rows = finding.outcome.contradiction.verdict is Discrepancy.LOST
+    return not loses_rows or bool(outcome.expected["rows"])

@@ -4,7 +4,7 @@ import enum
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,7 +13,8 @@ from oracles.answers.contradictions import Oracle, find_contradiction, has_sever
 from oracles.files.counterfactual_files import write_stripped
 from skipproof.stand.hunt.causes import cause
 from skipproof.stand.hunt.examining import Write, ask_each, is_worker_end, plain_form, pruned_form
-from skipproof.stand.hunt.hunting import Finding, Hunt
+from skipproof.stand.hunt.grouping import find_causes
+from skipproof.stand.hunt.state import Finding, Hunt
 from skipproof.stand.workers.workers import EngineClient, Hello
 from strategies.engines.engine_questions import World
 from strategies.engines.questions import Json
@@ -48,7 +49,13 @@ class Blame(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfirmedFinding:
-    """A finding whose question was asked again in every form; `count` is the number of failures like it."""
+    """A finding whose question was asked again in every form.
+
+    Attributes:
+        count: The number of failures like it.
+        cures: The variations of its world that make the answer right.
+        others: The other findings of its cause.
+    """
 
     finding: Finding
     blame: Blame
@@ -56,6 +63,8 @@ class ConfirmedFinding:
     actual: Json
     expected: Json
     count: int
+    cures: tuple[str, ...] = ()
+    others: tuple[Finding, ...] = ()
 
 
 def confirm(worker: EngineClient, finding: Finding, *, count: int = 1, write: Write) -> ConfirmedFinding:
@@ -127,10 +136,14 @@ def _oracle(finding: Finding) -> Oracle:
 
 
 def confirm_all(worker: EngineClient, hunt: Hunt, *, write: Write) -> tuple[ConfirmedFinding, ...]:
-    """Confirm each finding of a hunt."""
+    """Confirm the smallest finding of each cause of a hunt."""
     return tuple(
-        confirm(worker, finding, count=1 + hunt.again[ordinal], write=write)
-        for ordinal, finding in enumerate(hunt.findings)
+        replace(
+            confirm(worker, group.finding, count=group.count, write=write),
+            cures=tuple(cure.name for cure in group.signature.cures),
+            others=group.others,
+        )
+        for group in find_causes(worker, hunt, write=write)
     )
 
 
@@ -210,6 +223,21 @@ def finding_summary(hello: Hello, confirmed: ConfirmedFinding) -> dict[str, Any]
         "seconds": round(finding.seconds, 1),
         "seen": confirmed.count,
         "settings": dict(finding.world.settings),
+        "cures": list(confirmed.cures),
+        "others": [_other_dict(other) for other in confirmed.others],
+    }
+
+
+def _other_dict(other: Finding) -> dict[str, Any]:
+    """Return another finding of a cause in JSON: its place in the hunt, its question and its tables."""
+    assert other.outcome.contradiction is not None
+    return {
+        "area": other.outcome.question.area,
+        "verdict": other.outcome.contradiction.verdict.value,
+        "difference": other.outcome.contradiction.difference,
+        "seed": other.seed,
+        "examples": other.examples,
+        **question_dict(other.world),
     }
 
 

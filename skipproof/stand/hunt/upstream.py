@@ -20,7 +20,6 @@ from oracles.answers.contradictions import (
     has_several_answers,
     without_limit,
 )
-from skipproof.stand.hunt.cures import find_cures
 from skipproof.stand.hunt.examining import Write, ask_each, plain_form, pruned_form
 from skipproof.stand.hunt.findings import Blame, ConfirmedFinding
 from skipproof.stand.workers.workers import EngineClient, Hello
@@ -109,8 +108,7 @@ def upstream_report(
     script = _script(worker, confirmed, write)
     status, printed = _run(script, python or sys.executable)
     is_shown = status == 1 and _is_kind(confirmed, printed)
-    cures = find_cures(worker, confirmed.finding, write=write)
-    issue = _issue(worker.hello, confirmed, script, printed, is_shown=is_shown, cures=cures)
+    issue = _issue(worker.hello, confirmed, script, printed, is_shown=is_shown)
     return UpstreamReport(script=script, issue=issue, is_shown=is_shown)
 
 
@@ -248,7 +246,6 @@ def _issue(
     printed: str,
     *,
     is_shown: bool,
-    cures: Sequence[str],
 ) -> str:
     """Return the text of an issue."""
     contradiction = confirmed.finding.outcome.contradiction
@@ -266,6 +263,6 @@ def _issue(
         expected="The rows that the engine itself gives of the same rows in memory."
         if own
         else "The rows of the reference, which the engine gives in no form of the tables.",
-        cures="\n".join(f"- {cure}" for cure in (confirmed.blame.value, *cures)),
+        cures="\n".join(f"- {cure}" for cure in (confirmed.blame.value, *confirmed.cures)),
         tracker=_TRACKERS.get(hello.engine, "the engine's tracker"),
     )

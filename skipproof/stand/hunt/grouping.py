@@ -1,0 +1,95 @@
+"""Findings of one cause: those that the same variations cure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from skipproof.stand.hunt.causes import AGAINST_THE_REFERENCE, cause, error_words, function_families
+from skipproof.stand.hunt.cures import Signature, find_signature
+from skipproof.stand.hunt.examining import Write
+from skipproof.stand.hunt.state import Finding, Hunt
+from skipproof.stand.hunt.varying import CureKind
+from skipproof.stand.workers.workers import EngineClient
+from strategies.engines.questions import subterms
+
+_Key: TypeAlias = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """The findings of one cause.
+
+    Attributes:
+        finding: The smallest one, with its signature.
+        others: The other findings.
+        count: The number of failures of the hunt that were taken for one of them.
+    """
+
+    finding: Finding
+    signature: Signature
+    others: tuple[Finding, ...]
+    count: int
+
+
+def find_causes(worker: EngineClient, hunt: Hunt, *, write: Write) -> tuple[Cause, ...]:
+    """Group the findings of a hunt into causes, in the order of the first finding of each."""
+    signatures = [find_signature(worker, finding, write=write) for finding in hunt.findings]
+    counts = [hunt.count_of(ordinal) for ordinal in range(len(hunt.findings))]
+    return group_findings(hunt.findings, signatures, counts)
+
+
+def group_findings(
+    findings: Sequence[Finding], signatures: Sequence[Signature], counts: Sequence[int]
+) -> tuple[Cause, ...]:
+    """Group findings whose signatures are equal.
+
+    Args:
+        counts: The number of failures that were taken for each finding.
+    """
+    groups: dict[_Key, list[int]] = {}
+    for ordinal, (finding, signature) in enumerate(zip(findings, signatures, strict=True)):
+        groups.setdefault(_key(finding, signature), []).append(ordinal)
+    causes = []
+    for ordinals in groups.values():
+        smallest = min(ordinals, key=lambda ordinal: size(findings[ordinal]))
+        causes.append(
+            Cause(
+                finding=findings[smallest],
+                signature=signatures[smallest],
+                others=tuple(findings[ordinal] for ordinal in ordinals if ordinal != smallest),
+                count=sum(counts[ordinal] for ordinal in ordinals),
+            )
+        )
+    return tuple(causes)
+
+
+def size(finding: Finding) -> tuple[int, ...]:
+    """Return the size of a finding: expressions, then odd traits, then rows and columns."""
+    (question,) = finding.world.questions
+    tables = finding.world.tables.values()
+    return (
+        sum(1 for term in question.terms for _ in subterms(term)),
+        len(finding.traits),
+        sum(len(block) for table in tables for block in table.blocks),
+        sum(len(table.columns) for table in tables),
+    )
+
+
+def _key(finding: Finding, signature: Signature) -> _Key:
+    """Return what findings of one cause have in common.
+
+    Where other values cure, any question about these values shows the fault. Elsewhere the question matters,
+    so that findings with other functions are of other causes. Where nothing cures, their traits decide.
+    """
+    assert finding.outcome.contradiction is not None
+    always = (
+        signature.area,
+        AGAINST_THE_REFERENCE in finding.traits,
+        error_words(finding.outcome.contradiction),
+        frozenset(signature.cures),
+    )
+    if not signature.cures:
+        return *always, cause(finding.traits)
+    if signature.has(CureKind.VALUES):
+        return always
+    return *always, function_families(finding.traits)

@@ -1,0 +1,205 @@
+"""Findings are grouped into causes by the variations of their worlds that make the engine's answer right."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import Phase, given, settings
+from rich.console import Console
+
+from mutants.small_engine.catalogue import MUTANTS
+from mutants.small_engine.mutating import compose
+from skipproof.commands.checking import CheckRequest, EngineHunt, show_hunt
+from skipproof.stand.hunt import cures, rewriting
+from skipproof.stand.hunt.causes import traits
+from skipproof.stand.hunt.cures import Signature, find_signature
+from skipproof.stand.hunt.examining import examine
+from skipproof.stand.hunt.findings import confirm_all, folder_names, save_finding
+from skipproof.stand.hunt.grouping import find_causes, group_findings
+from skipproof.stand.hunt.rewriting import rewritten_questions
+from skipproof.stand.hunt.state import Fence, Finding, Hunt
+from skipproof.stand.hunt.varying import Cure, CureKind
+from skipproof.stand.reference.engine import SmallEngine, answer_from_all_rows
+from skipproof.stand.reference.tables import NOTHING, from_blocks
+from strategies.engines.capabilities import Capabilities
+from strategies.engines.engine_questions import World, worlds
+from strategies.engines.engine_tables import StoredTable
+from strategies.engines.files import write_stored
+from strategies.engines.questions import Call, Column, Json, Literal, Question, Relation, Term
+
+RID = Column("rid", "int64")
+# Forms that mean the same in SQL.
+SAME = {"OR of = instead of IN", "two comparisons instead of BETWEEN", "NOT pushed in", "operands swapped"}
+
+
+def engine(*names: str) -> SmallEngine:
+    return compose(*(mutant for mutant in MUTANTS if mutant.name in names))
+
+
+def finding(
+    wrong: SmallEngine, where: Term, *cells: Json, type_: str = "int32", limit: int | None = None
+) -> Finding:
+    """Return the finding that a condition on a column of one block is."""
+    rows = tuple((cell, row) for row, cell in enumerate(cells))
+    question = Question(
+        area="filter" if limit is None else "limit",
+        source=Relation(table="t", where=where),
+        select=("a", "rid"),
+        limit=limit,
+    )
+    table = StoredTable(columns=(Column("a", type_), RID), blocks=(rows,))
+    world = World(tables={"t": table}, settings={}, questions=(question,))
+    (outcome,) = examine(wrong, world)
+    assert outcome.contradiction is not None
+    own_traits = traits(world, question, outcome.contradiction)
+    return Finding(world=world, outcome=outcome, traits=own_traits, seed=4, examples=7, seconds=0.0)
+
+
+def call(function: str, *literals: Json, type_: str = "int32") -> Call:
+    return Call(function, (Column("a", type_), *(Literal(value, type_) for value in literals)))
+
+
+def names(wrong: SmallEngine, one_finding: Finding) -> set[str]:
+    return {cure.name for cure in find_signature(wrong, one_finding, write=write_stored).cures}
+
+
+DIFFERS_WRONG = engine("nulls differ")
+DIFFERS = finding(DIFFERS_WRONG, call("!=", 1), None, 2)
+
+
+def test_null_is_what_cures_a_mutant_of_null() -> None:
+    cured = names(DIFFERS_WRONG, DIFFERS)
+    assert "without NULL" in cured
+    assert not cured & {"without NaN", "without bounds", "NOT pushed in", "statistics=no bounds"}
+
+
+def test_another_form_of_the_question_cures_a_mutant_of_one_form() -> None:
+    wrong = engine("null among members")
+    assert "OR of = instead of IN" in names(wrong, finding(wrong, call("in", 2, None), 2, 3))
+
+
+def test_an_empty_answer_is_no_cure_where_rows_were_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without NULL, no row IS NULL, and none can be lost."""
+    wrong = engine("null asks for all")
+    lost = finding(wrong, call("is null"), None, 5)
+    assert "without NULL" not in names(wrong, lost)
+    monkeypatch.setattr(cures, "_is_cured", lambda _, outcome: outcome.contradiction is None)
+    assert "without NULL" in names(wrong, lost)
+
+
+def test_findings_of_one_mutant_are_one_cause_and_those_of_another_are_not() -> None:
+    """NULL in a longer condition, in a short one, and under a LIMIT; and IS NULL."""
+    wrong = engine("nulls differ", "null asks for all")
+    longer = Call("or", (call("!=", 1), call("<", 0)))
+    findings = [
+        finding(wrong, longer, None, 2),
+        finding(wrong, call("is null"), None, 5),
+        DIFFERS,
+        finding(wrong, call("!=", 1), None, 2, limit=5),
+    ]
+    state = Hunt(findings=findings)
+    state.again.update({0: 3, 2: 4})
+    state.fenced[2] = 10
+    first, second = find_causes(wrong, state, write=write_stored)
+    assert (first.finding, first.others) == (findings[2], (findings[0], findings[3]))
+    assert (first.count, second.count) == (3 + 3 + 4 + 10, 1)
+    assert second.others == ()
+
+
+CURED = Signature(cures=(Cure(CureKind.VALUES, "without NULL"),), area="filter")
+SWITCHED = Signature(cures=(Cure(CureKind.SWITCH, "x=1"),), area="filter")
+OTHER = finding(DIFFERS_WRONG, Call("or", (call("!=", 1), call("<", 0))), None, 2)
+
+
+@pytest.mark.parametrize(
+    ("signatures", "causes"),
+    [
+        ((CURED, CURED), 1),
+        ((CURED, SWITCHED), 2),
+        ((CURED, replace(CURED, area="limit")), 2),
+        # Where no value matters, other functions are other causes.
+        ((SWITCHED, SWITCHED), 2),
+        # Where nothing cures, the traits decide.
+        ((replace(CURED, cures=()), replace(CURED, cures=())), 1),
+    ],
+    ids=["equal", "other cures", "other area", "other functions", "no cure"],
+)
+def test_causes_have_equal_signatures(signatures: tuple[Signature, ...], causes: int) -> None:
+    assert len(group_findings((DIFFERS, OTHER), signatures, (1, 1))) == causes
+
+
+def test_an_error_and_lost_rows_have_different_causes() -> None:
+    error = replace(
+        DIFFERS,
+        outcome=replace(
+            DIFFERS.outcome,
+            contradiction=replace(DIFFERS.outcome.contradiction, verdict=cures.Discrepancy.RAISED),
+        ),
+    )
+    assert len(group_findings((DIFFERS, error), (CURED, CURED), (1, 1))) == 2
+
+
+def answers(world: World, question: Question) -> list[list[Json]]:
+    tables = {name: from_blocks(table.json, NOTHING) for name, table in world.tables.items()}
+    return sorted(answer_from_all_rows(question.json(), tables), key=str)
+
+
+def differing_forms() -> set[str]:
+    """Return the equivalent forms that change an answer, of some hundred drawn questions."""
+    differing: set[str] = set()
+
+    @settings(max_examples=60, phases=(Phase.generate,), database=None, derandomize=True, deadline=None)
+    @given(worlds(Capabilities(areas=("filter",)), questions_max=6))
+    def compare(world: World) -> None:
+        for question in world.questions:
+            for name, other in rewritten_questions(question):
+                if name in SAME and other != question and answers(world, question) != answers(world, other):
+                    differing.add(name)
+
+    compare()
+    return differing
+
+
+def test_equivalent_forms_have_the_same_answer() -> None:
+    assert differing_forms() == set()
+
+
+@pytest.mark.parametrize(
+    ("table", "entry", "name"),
+    [
+        (rewriting._NEGATIONS, ("<", "<="), "NOT pushed in"),
+        (rewriting._SWAPPED, ("<", "<"), "operands swapped"),
+    ],
+)
+def test_a_wrong_form_would_be_seen(
+    monkeypatch: pytest.MonkeyPatch, table: dict[str, str], entry: tuple[str, str], name: str
+) -> None:
+    monkeypatch.setitem(table, *entry)
+    assert name in differing_forms()
+
+
+def test_check_tells_and_saves_one_finding_for_each_cause_and_where_the_others_are(tmp_path: Path) -> None:
+    wrong = DIFFERS_WRONG
+    state = Hunt(
+        findings=[DIFFERS, OTHER], fences=[Fence(ordinal=0, traits=frozenset({"NULL", "inequality"}))]
+    )
+    state.fenced[0] = 1_234
+    confirmed = confirm_all(wrong, state, write=write_stored)
+    request = CheckRequest(examples=1, seconds=None)
+    checked = EngineHunt(
+        hello=wrong.hello, request=request, areas=("filter",), hunt=state, confirmed=confirmed
+    )
+    out = Console(width=300, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    show_hunt(out, checked)
+    text = out.export_text()
+    assert "2 findings of 1 causes" in text
+    assert "1: at 7" in text
+    assert "fenced off, and 1,234 more failures counted: NULL, inequality" in text
+    (folder,) = folder_names(confirmed)
+    save_finding(wrong, confirmed[0], tmp_path / folder, write=write_stored)
+    summary = json.loads((tmp_path / folder / "finding.json").read_text(encoding="utf-8"))
+    (other,) = summary["others"]
+    assert (other["seed"], other["examples"], other["question"]) == (4, 7, OTHER.world.questions[0].json())
+    assert "without NULL" in summary["cures"]
+    assert checked.to_dict()["fences"] == [{"traits": ["NULL", "inequality"], "count": 1_234}]
