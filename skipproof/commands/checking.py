@@ -18,6 +18,7 @@ from skipproof.commands.showing import console, print_json
 from skipproof.stand.hunt.examining import Write
 from skipproof.stand.hunt.findings import (
     ConfirmedFinding,
+    blame_text,
     confirm_all,
     engine_folder,
     finding_summary,
@@ -322,7 +323,7 @@ def show_hunt(out: Console, checked: EngineHunt) -> None:
         table.add_row(
             name,
             escape(finding.outcome.contradiction.difference),
-            confirmed.blame.value,
+            blame_text(confirmed),
             escape(", ".join(confirmed.cures)),
             escape(", ".join(sorted(finding.traits))),
             f"{finding.examples:,}",

@@ -45,6 +45,7 @@ class OnArrow(Adapter):
             "areas": ["filter", "limit", "join", "aggregate"],
             "without": {"functions": list(_MISSING), "types": [], "joins": ["not in"]},
             "settings": {"use_threads": ["true", "false"], "batch_size": ["131072", "3"]},
+            "single_threaded": {"use_threads": "false"},
             "writes": False,
         }
 

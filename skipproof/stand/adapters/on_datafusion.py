@@ -108,6 +108,7 @@ class OnDataFusion(Adapter):
             "areas": ["filter", "limit", "topk", "join", "aggregate", "window", "set", "subquery"],
             "without": {"functions": [], "types": [], "joins": COUNTED_SETS},
             "settings": settings_to_try(values),
+            "single_threaded": {PARTITIONS: "1"},
             "writes": True,
             "layouts": {name: tried for name, tried in _LAYOUTS.items() if _PARQUET + name in values},
         }

@@ -100,6 +100,7 @@ class OnDeltaLake(Adapter):
                 "joins": COUNTED_SETS,
             },
             "settings": settings,
+            "single_threaded": {PARTITIONS: "1"} if PARTITIONS in settings else {},
             "layouts": _LAYOUTS,
             "writes": False,
         }

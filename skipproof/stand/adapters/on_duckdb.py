@@ -92,6 +92,7 @@ class OnDuckDB(Adapter):
             "areas": ["filter", "limit", "topk", "join", "aggregate", "window", "set", "subquery"],
             "without": {"functions": [], "types": types_missing(), "joins": []},
             "settings": {"preserve_insertion_order": ["true", "false"], "threads": ["1", "4"]},
+            "single_threaded": {"threads": "1"},
             "writes": True,
             "layouts": {name: values for name, values in _LAYOUTS.items() if _has_option(name, values[0])},
         }

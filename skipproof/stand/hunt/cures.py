@@ -12,6 +12,10 @@ from skipproof.stand.hunt.varying import Cure, CureKind, variations
 from skipproof.stand.workers.workers import EngineClient
 from strategies.engines.engine_questions import World
 
+# The times that the question of a finding is asked to see whether it is always wrong; and if it is not, the
+# times that it is asked in each variation.
+_TIMES, _TIMES_UNSTEADY = 3, 10
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:
@@ -32,16 +36,27 @@ class Signature:
 
 def find_signature(worker: EngineClient, finding: Finding, *, write: Write) -> Signature:
     """Ask the question of a finding in every variation of its world."""
-    world = replace(finding.world, questions=(finding.outcome.question,))
+    question = finding.outcome.question
+    world = replace(finding.world, questions=(question,))
+    times = _times(worker, world, write)
     cures: list[Cure] = []
-    area = finding.outcome.question.area
+    area = question.area
     for cure, variation in _variations(worker, finding, world):
-        (outcome,) = examine(worker, variation, write=write)
-        if _is_cured(finding, outcome):
+        outcomes = examine(worker, replace(variation, questions=variation.questions * times), write=write)
+        if all(_is_cured(finding, outcome) for outcome in outcomes):
             cures.append(cure)
-        elif cure.name == FILTER_ALONE and outcome.contradiction is not None:
+        elif cure.name == FILTER_ALONE and any(outcome.contradiction is not None for outcome in outcomes):
             area = "filter"
     return Signature(cures=tuple(cures), area=area)
+
+
+def _times(worker: EngineClient, world: World, write: Write) -> int:
+    """Return how often to ask in each variation: more than once if the answers of an engine are unsteady."""
+    (question,) = world.questions
+    if question.change is not None:
+        return 1
+    outcomes = examine(worker, replace(world, questions=(question,) * _TIMES), write=write)
+    return 1 if all(outcome.contradiction is not None for outcome in outcomes) else _TIMES_UNSTEADY
 
 
 def _variations(worker: EngineClient, finding: Finding, world: World) -> Iterator[tuple[Cure, World]]:

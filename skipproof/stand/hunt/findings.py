@@ -14,6 +14,7 @@ from oracles.files.counterfactual_files import write_stripped
 from skipproof.stand.hunt.causes import cause
 from skipproof.stand.hunt.examining import Write, ask_each, is_worker_end, plain_form, pruned_form
 from skipproof.stand.hunt.grouping import find_causes
+from skipproof.stand.hunt.races import RaceCount, asker, find_disagreement, is_asked_again
 from skipproof.stand.hunt.state import Finding, Hunt
 from skipproof.stand.workers.workers import EngineClient, Hello
 from strategies.engines.engine_questions import World
@@ -42,6 +43,7 @@ class Blame(enum.Enum):
     FILE = "wrong without statistics in the footer too, right in memory"
     TABLE = "right in a plain table of the format"
     ENGINE = "wrong with nothing to prune by too: an answer that no choice of rows explains"
+    RACE = "right with one thread, and at times with several"
     UNSTEADY = "right when asked again"
     REFERENCE = "in both forms alike: the reference differs"
     PLAIN = "wrong only with nothing to prune by: the reference differs"
@@ -55,6 +57,7 @@ class ConfirmedFinding:
         count: The number of failures like it.
         cures: The variations of its world that make the answer right.
         others: The other findings of its cause.
+        race: How often its answer is wrong, if it is not always.
     """
 
     finding: Finding
@@ -65,6 +68,7 @@ class ConfirmedFinding:
     count: int
     cures: tuple[str, ...] = ()
     others: tuple[Finding, ...] = ()
+    race: RaceCount | None = None
 
 
 def confirm(worker: EngineClient, finding: Finding, *, count: int = 1, write: Write) -> ConfirmedFinding:
@@ -83,7 +87,12 @@ def confirm(worker: EngineClient, finding: Finding, *, count: int = 1, write: Wr
         actual, whole = (
             ask_each(worker, tables, world, [question], sources=True)[0] for tables in (pruned, plain)
         )
-        blame = _find_blame(worker, finding, pruned, actual=actual, whole=whole)
+        forms = plain if _oracle(finding) is Oracle.REFERENCE else pruned
+        race = _count_race(worker, finding, forms)
+        if race is not None and race.is_race:
+            blame = Blame.RACE
+        else:
+            blame = _find_blame(worker, finding, pruned, actual=actual, whole=whole)
         tables, wrong = (plain, whole) if blame is Blame.PLAIN else (pruned, actual)
         if is_worker_end(wrong):
             # The answer has no program, because the worker ended: ask for the program alone.
@@ -95,7 +104,16 @@ def confirm(worker: EngineClient, finding: Finding, *, count: int = 1, write: Wr
         actual=finding.outcome.with_statistics,
         expected=finding.outcome.expected,
         count=count,
+        race=race,
     )
+
+
+def _count_race(worker: EngineClient, finding: Finding, forms: Mapping[str, Json]) -> RaceCount | None:
+    """Count how often a finding is wrong over some forms of its tables; None if it always is."""
+    if not is_asked_again(finding.outcome):
+        return None
+    alone = replace(finding.world, questions=(finding.outcome.question,))
+    return find_disagreement(worker.hello, alone, asker(worker, forms, finding.outcome.expected["rows"]))
 
 
 def _find_blame(
@@ -216,6 +234,7 @@ def finding_summary(hello: Hello, confirmed: ConfirmedFinding) -> dict[str, Any]
         "difference": finding.outcome.contradiction.difference,
         "oracle": finding.outcome.contradiction.oracle.value,
         "blame": confirmed.blame.value,
+        "race": "" if confirmed.race is None else str(confirmed.race),
         "cause": sorted(cause(finding.traits)),
         "traits": sorted(finding.traits),
         "seed": finding.seed,
@@ -260,6 +279,11 @@ def _one_line(rows: Sequence[Json]) -> str:
 def _json_text(content: object) -> str:
     """Return JSON as the text of a file."""
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def blame_text(confirmed: ConfirmedFinding) -> str:
+    """Return where a finding goes away, and how often it is wrong if it is not always."""
+    return confirmed.blame.value + ("" if confirmed.race is None else f" ({confirmed.race})")
 
 
 def folder_names(findings: Sequence[ConfirmedFinding]) -> list[str]:

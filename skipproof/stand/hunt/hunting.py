@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from skipproof.stand.hunt.examining import QuestionResult, Write, examine
 from skipproof.stand.hunt.failures import Clock, Failures, IsSought
+from skipproof.stand.hunt.races import find_race
 from skipproof.stand.hunt.state import Finding as Finding
 from skipproof.stand.hunt.state import Hunt as Hunt
 from skipproof.stand.hunt.state import Limits as Limits
@@ -30,6 +31,8 @@ from strategies.engines.files import write_stored
 ROUND = 9
 # Tightness is measured in one world of so many.
 WORLDS_PER_TIGHTNESS = 3
+# A question of one world of so many is asked again and again with several threads.
+WORLDS_PER_RACE = 10
 # No hunt has more rounds, so that the hunts of two seeds have none in common.
 _ROUNDS_MAX = 2**32
 
@@ -154,6 +157,7 @@ class _Round:
             if outcome.contradiction is not None and not self._limits.are_reached(self._state):
                 alone = replace(world, questions=(outcome.question,))
                 self._failures.handle(alone, outcome, seed=self._number)
+        self._look_for_race(world, outcomes)
         self._failures.continue_waiting()
         self._since = self._clock()
 
@@ -169,6 +173,16 @@ class _Round:
         if state.worlds % WORLDS_PER_TIGHTNESS == 0:
             self._measure(world, outcomes)
         self._progress(state)
+
+    def _look_for_race(self, world: World, outcomes: list[QuestionResult]) -> None:
+        """Ask the first question of some worlds with several threads, and handle a wrong answer."""
+        state, since = self._state, self._clock()
+        if state.worlds % WORLDS_PER_RACE or self._limits.are_reached(state):
+            return
+        race = find_race(self._worker, world, outcomes[0], write=self._write)
+        state.seconds += self._clock() - since
+        if race is not None:
+            self._failures.handle(*race, seed=self._number)
 
     def _measure(self, world: World, outcomes: list[QuestionResult]) -> None:
         """Add the tightness of the first question for which it can be measured."""

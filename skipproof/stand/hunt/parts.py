@@ -8,6 +8,7 @@ from pathlib import Path
 from skipproof.stand.hunt.examining import Write
 from skipproof.stand.hunt.findings import (
     ConfirmedFinding,
+    blame_text,
     confirm_all,
     engine_folder,
     folder_names,
@@ -87,7 +88,7 @@ def _finding_report(hello: Hello, confirmed: ConfirmedFinding, folder: Path | No
         f"{hello.engine} {hello.version} contradicts {contradiction.oracle.value}: "
         f"{contradiction.verdict.value}",
         f"  difference    {contradiction.difference}",
-        f"  goes away     {confirmed.blame.value}",
+        f"  goes away     {blame_text(confirmed)}",
         f"  like this     {confirmed.count} of the questions asked",
         f"  question      {_cut_text(json.dumps(world.questions[0].json()))}",
         f"  tables        {_cut_text(json.dumps(tables))}",

@@ -21,7 +21,7 @@ from oracles.answers.contradictions import (
     without_limit,
 )
 from skipproof.stand.hunt.examining import Write, ask_each, plain_form, pruned_form
-from skipproof.stand.hunt.findings import Blame, ConfirmedFinding
+from skipproof.stand.hunt.findings import Blame, ConfirmedFinding, blame_text
 from skipproof.stand.workers.workers import EngineClient, Hello
 from strategies.engines.questions import Column, Question
 
@@ -263,6 +263,6 @@ def _issue(
         expected="The rows that the engine itself gives of the same rows in memory."
         if own
         else "The rows of the reference, which the engine gives in no form of the tables.",
-        cures="\n".join(f"- {cure}" for cure in (confirmed.blame.value, *confirmed.cures)),
+        cures="\n".join(f"- {cure}" for cure in (blame_text(confirmed), *confirmed.cures)),
         tracker=_TRACKERS.get(hello.engine, "the engine's tracker"),
     )

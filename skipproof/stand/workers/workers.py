@@ -47,6 +47,7 @@ class Hello:
     settings: Mapping[str, Sequence[str]]
     writes: bool
     layouts: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    single_threaded: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def from_message(cls, message: Mapping[str, Any]) -> Self:
@@ -74,6 +75,7 @@ class Hello:
             settings=message.get("settings", {}),
             writes=bool(message.get("writes", False)),
             layouts=message.get("layouts", {}),
+            single_threaded=message.get("single_threaded", {}),
         )
 
 
