@@ -10,6 +10,7 @@ from rich.console import Console
 
 from mutants.small_engine.catalogue import MUTANTS
 from mutants.small_engine.mutating import compose
+from oracles.answers.contradictions import Contradiction, Discrepancy
 from skipproof.commands.checking import CheckRequest, EngineHunt, show_hunt
 from skipproof.stand.hunt import cures, rewriting
 from skipproof.stand.hunt.causes import traits
@@ -118,26 +119,39 @@ OTHER = finding(DIFFERS_WRONG, Call("or", (call("!=", 1), call("<", 0))), None, 
         ((CURED, CURED), 1),
         ((CURED, SWITCHED), 2),
         ((CURED, replace(CURED, area="limit")), 2),
+        # The area tells whether the filter alone is right.
+        ((CURED, replace(CURED, cures=(*CURED.cures, Cure(CureKind.QUESTION, rewriting.FILTER_ALONE)))), 1),
         # Where no value matters, other functions are other causes.
         ((SWITCHED, SWITCHED), 2),
         # Where nothing cures, the traits decide.
         ((replace(CURED, cures=()), replace(CURED, cures=())), 1),
     ],
-    ids=["equal", "other cures", "other area", "other functions", "no cure"],
+    ids=["equal", "other cures", "other area", "filter alone", "other functions", "no cure"],
 )
 def test_causes_have_equal_signatures(signatures: tuple[Signature, ...], causes: int) -> None:
     assert len(group_findings((DIFFERS, OTHER), signatures, (1, 1))) == causes
 
 
-def test_an_error_and_lost_rows_have_different_causes() -> None:
-    error = replace(
-        DIFFERS,
-        outcome=replace(
-            DIFFERS.outcome,
-            contradiction=replace(DIFFERS.outcome.contradiction, verdict=cures.Discrepancy.RAISED),
-        ),
-    )
-    assert len(group_findings((DIFFERS, error), (CURED, CURED), (1, 1))) == 2
+def error(words: str) -> Finding:
+    contradiction = Contradiction(Discrepancy.RAISED, words)
+    outcome = replace(DIFFERS.outcome, contradiction=contradiction)
+    error_traits = traits(DIFFERS.world, outcome.question, contradiction)
+    return replace(DIFFERS, outcome=outcome, traits=error_traits)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "causes"),
+    [
+        (DIFFERS, error("Panic: no value"), 2),
+        (error("Panic: no type"), error("Panic: no value"), 2),
+        (error("Panic: value 1"), error("Panic: value 2"), 1),
+    ],
+)
+def test_errors_of_the_same_words_have_one_cause_in_any_class_of_questions(
+    first: Finding, second: Finding, causes: int
+) -> None:
+    signatures = (CURED, replace(CURED, area="join"))
+    assert len(group_findings((first, second), signatures, (1, 1))) == causes
 
 
 def answers(world: World, question: Question) -> list[list[Json]]:

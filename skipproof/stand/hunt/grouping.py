@@ -7,6 +7,7 @@ from typing import TypeAlias
 from skipproof.stand.hunt.causes import AGAINST_THE_REFERENCE, cause, error_words, function_families
 from skipproof.stand.hunt.cures import Signature, find_signature
 from skipproof.stand.hunt.examining import Write
+from skipproof.stand.hunt.rewriting import FILTER_ALONE
 from skipproof.stand.hunt.state import Finding, Hunt
 from skipproof.stand.hunt.varying import CureKind
 from skipproof.stand.workers.workers import EngineClient
@@ -79,16 +80,15 @@ def _key(finding: Finding, signature: Signature) -> _Key:
     """Return what findings of one cause have in common.
 
     Where other values cure, any question about these values shows the fault. Elsewhere the question matters,
-    so that findings with other functions are of other causes. Where nothing cures, their traits decide.
+    so that findings with other functions are of other causes. Where nothing cures, their traits decide. An
+    error of the same words comes from the same place, whatever the class of the question.
     """
     assert finding.outcome.contradiction is not None
-    always = (
-        signature.area,
-        AGAINST_THE_REFERENCE in finding.traits,
-        error_words(finding.outcome.contradiction),
-        frozenset(signature.cures),
-    )
-    if not signature.cures:
+    words = error_words(finding.outcome.contradiction)
+    # The area tells the same as this cure, and without it where the cure cannot be asked for.
+    cures = frozenset(cure for cure in signature.cures if cure.name != FILTER_ALONE)
+    always = "" if words else signature.area, AGAINST_THE_REFERENCE in finding.traits, words, cures
+    if not cures:
         return *always, cause(finding.traits)
     if signature.has(CureKind.VALUES):
         return always
