@@ -345,6 +345,8 @@ def _show_fences(out: Console, state: Hunt) -> None:
     for fence in state.fences:
         held = escape(", ".join(sorted(fence.traits)))
         out.print(f"fenced off, and {state.fenced[fence.ordinal]:,} more failures counted: {held}")
+    if state.unasked:
+        out.print(f"{state.unasked:,} questions were not asked, because most like them failed behind a fence")
 
 
 def _show_tightness(out: Console, state: Hunt) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from mutants.small_engine.catalogue import MUTANTS
 from mutants.small_engine.mutating import compose
-from skipproof.stand.hunt import fences
+from skipproof.stand.hunt import fences, hunting
 from skipproof.stand.hunt.causes import traits
 from skipproof.stand.hunt.examining import QuestionResult, examine
 from skipproof.stand.hunt.failures import Failures
@@ -121,6 +121,48 @@ def test_what_is_behind_a_fence_is_not_shrunk_but_in_one_world_of_twenty() -> No
         failures.handle(both, outcome, seed=0)
         quiet_worlds += len(quiet_findings(state))
     assert quiet_worlds == 1
+
+
+@pytest.mark.parametrize(
+    ("worlds_before", "asked", "failed", "is_asked"),
+    [
+        (3, 40, 20, False),
+        # Too few failed, or were asked.
+        (3, 40, 19, True),
+        (3, 19, 19, True),
+        # One world in twenty ignores fences.
+        (fences.WORLDS_PER_OPEN_WORLD - 1, 40, 40, True),
+    ],
+)
+def test_questions_that_mostly_fail_behind_a_fence_are_not_asked(
+    worlds_before: int, asked: int, failed: int, is_asked: bool
+) -> None:
+    """Questions that lack a trait of the fence are."""
+    state = failures_of(engine(LOUD), loud_worlds(1))
+    state.fences.append(Fence(ordinal=0, traits=frozenset({"filter: rows added", "inequality", "NULL"})))
+    state.worlds, state.asked_behind[0], state.fenced[0] = worlds_before, asked, failed
+    behind, outside = differs(7, None, 3), is_null(None, 5)
+    assert fences.without_fenced_questions(state, outside) == outside
+    left = fences.without_fenced_questions(state, behind)
+    assert left.questions == (behind.questions if is_asked else ())
+    assert state.unasked == (not is_asked)
+
+
+def test_a_hunt_ends_although_nothing_is_asked_behind_a_fence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every question would be behind a fence; one set of tables in twenty is asked all the same."""
+    asked: list[World] = []
+
+    def without_questions(state: Hunt, drawn_world: World) -> World:
+        if fences.ignores_fences(state.worlds + 1):
+            asked.append(drawn_world)
+            return drawn_world
+        return replace(drawn_world, questions=())
+
+    monkeypatch.setattr(hunting, "without_fenced_questions", without_questions)
+    sound = SmallEngine()
+    state = hunt(sound, capabilities(sound, areas=("filter",)), Limits(examples=10))
+    assert state.examples >= 10
+    assert state.worlds >= 20 * len(asked)
 
 
 def test_a_trait_stays_in_a_fence_only_if_the_failure_needs_it() -> None:

@@ -1,6 +1,6 @@
 """A question that is wrong at times is asked again and again before it is called a race."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from skipproof.stand.hunt.hunting import Limits, capabilities, hunt
 from skipproof.stand.hunt.races import RaceCount, find_race
 from skipproof.stand.hunt.state import Finding
 from skipproof.stand.reference.engine import SmallEngine
-from skipproof.stand.workers.workers import EngineClient
+from skipproof.stand.workers.workers import EngineClient, Worker
 from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import StoredTable
 from strategies.engines.files import write_stored
@@ -131,3 +131,14 @@ def test_a_hunt_asks_some_questions_with_several_threads(monkeypatch: pytest.Mon
     assert races_in_hunt() == [{"threads": "4"}]
     monkeypatch.setattr(hunting, "WORLDS_PER_RACE", 1_000_000)
     assert races_in_hunt() == []
+
+
+@pytest.mark.parametrize("name", ["arrow", "datafusion", "deltalake", "duckdb"])
+def test_an_engine_with_threads_has_other_numbers_of_them(
+    engine_worker: Callable[[str], Worker], name: str
+) -> None:
+    """Else no race would ever be sought."""
+    hello = engine_worker(name).hello
+    assert list(races.parallel_worlds(hello, world(question())))
+    for switch, single in hello.single_threaded.items():
+        assert single in hello.settings[switch]

@@ -76,7 +76,7 @@ class Failures:
         assert failure is not None
         fence = state.fence_around(failure.traits)
         if fence is not None:
-            is_open = fences.ignores_fences(state) and self._limits.allow_shrinking(state)
+            is_open = fences.ignores_fences(state.worlds) and self._limits.allow_shrinking(state)
             failure = self._escaped(failure, fence) if is_open else None
             if failure is None:
                 state.fenced[fence.ordinal] += 1

@@ -5,16 +5,19 @@ trait without which the smallest failing world is answered rightly.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from skipproof.stand.hunt.causes import traits, type_family
 from skipproof.stand.hunt.examining import QuestionResult
 from skipproof.stand.hunt.shrinking import Fails, simpler_worlds, types, with_ranks
-from skipproof.stand.hunt.state import Hunt
+from skipproof.stand.hunt.state import Fence, Hunt
 from strategies.engines.engine_questions import World
-from strategies.engines.questions import Json
+from strategies.engines.questions import Json, Question
 
 # A cause is loud if a finding has so many duplicates, and they are this share of the failures of findings.
 _LOUD_DUPLICATES, _LOUD_SHARE = 10, 0.1
+# Questions behind a fence are not asked any more if so many were asked, and this share of them failed.
+_ASKED_MIN, _FAILING_SHARE = 20, 0.5
 # One world in so many is judged as if there were no fences.
 WORLDS_PER_OPEN_WORLD = 20
 # Types that stand for every other one, each with its value of a rank.
@@ -31,9 +34,42 @@ def is_loud(state: Hunt, ordinal: int) -> bool:
     return duplicates >= _LOUD_DUPLICATES and duplicates >= _LOUD_SHARE * state.again.total()
 
 
-def ignores_fences(state: Hunt) -> bool:
-    """Tell whether the failures of the latest world are handled as if there were no fences."""
-    return state.worlds % WORLDS_PER_OPEN_WORLD == 0
+def ignores_fences(worlds: int) -> bool:
+    """Tell whether the world of this ordinal, from 1, is handled as if there were no fences."""
+    return worlds % WORLDS_PER_OPEN_WORLD == 0
+
+
+def without_fenced_questions(state: Hunt, world: World) -> World:
+    """Return the next world without the questions that would very likely fail behind a fence.
+
+    They have all traits of a fence, and most questions that had them failed; others may show other faults.
+    """
+    if not state.fences or ignores_fences(state.worlds + 1):
+        return world
+    kept = []
+    for question in world.questions:
+        fence = next((fence for fence in state.fences if _is_behind(state, fence, world, question)), None)
+        if fence is None:
+            kept.append(question)
+        elif _mostly_fails(state, fence):
+            state.unasked += 1
+        else:
+            state.asked_behind[fence.ordinal] += 1
+            kept.append(question)
+    return replace(world, questions=tuple(kept))
+
+
+def _is_behind(state: Hunt, fence: Fence, world: World, question: Question) -> bool:
+    """Tell whether a question would be behind a fence if it failed like the fence's finding."""
+    contradiction = state.findings[fence.ordinal].outcome.contradiction
+    assert contradiction is not None
+    return fence.holds(traits(world, question, contradiction))
+
+
+def _mostly_fails(state: Hunt, fence: Fence) -> bool:
+    """Tell whether most questions behind a fence failed, of enough."""
+    asked = state.asked_behind[fence.ordinal]
+    return asked >= _ASKED_MIN and state.fenced[fence.ordinal] >= _FAILING_SHARE * asked
 
 
 def minimal_conjunction(

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from skipproof.stand.hunt.examining import QuestionResult, Write, examine
 from skipproof.stand.hunt.failures import Clock, Failures, IsSought
+from skipproof.stand.hunt.fences import without_fenced_questions
 from skipproof.stand.hunt.races import find_race
 from skipproof.stand.hunt.state import Finding as Finding
 from skipproof.stand.hunt.state import Hunt as Hunt
@@ -150,6 +151,10 @@ class _Round:
     def _examine_world(self, world: World) -> None:
         """Examine a world, and handle its failures."""
         if self._limits.are_reached(self._state):
+            return
+        world = without_fenced_questions(self._state, world)
+        if not world.questions:
+            self._state.worlds += 1
             return
         outcomes = examine(self._worker, world, write=self._write)
         self._count(world, outcomes)

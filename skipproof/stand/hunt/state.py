@@ -59,6 +59,8 @@ class Hunt:
         failures: The number of failures, duplicates included.
         fences: The causes that were fenced off.
         fenced: The number of failures behind each fence, by the ordinal of the finding.
+        asked_behind: The number of questions that were asked although they are behind a fence, likewise.
+        unasked: The number of questions that were not asked because they are behind a fence.
         unshrunk: The number of failures that were dropped because one like them waits to be shrunk.
         worlds_shrinking: The number of worlds examined for shrinking.
         skippable, skipped: Numbers of row groups by the family of the condition; `tightness` defines them.
@@ -73,6 +75,8 @@ class Hunt:
     failures: int = 0
     fences: list[Fence] = field(default_factory=list)
     fenced: Counter[int] = field(default_factory=Counter)
+    asked_behind: Counter[int] = field(default_factory=Counter)
+    unasked: int = 0
     unshrunk: int = 0
     seconds: float = 0.0
     seconds_shrinking: float = 0.0
