@@ -140,18 +140,21 @@ def error(words: str) -> Finding:
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "causes"),
+    ("first", "second", "signature", "causes"),
     [
-        (DIFFERS, error("Panic: no value"), 2),
-        (error("Panic: no type"), error("Panic: no value"), 2),
-        (error("Panic: value 1"), error("Panic: value 2"), 1),
+        (DIFFERS, error("Panic: no value"), CURED, 2),
+        (error("Panic: no type"), error("Panic: no value"), CURED, 2),
+        (error("Panic: value 1"), error("Panic: value 2"), CURED, 1),
+        (error("Panic: value 1"), error("Panic: value 2"), replace(CURED, area="join", cures=()), 1),
+        # Another switch cures the second.
+        (error("Panic: value 1"), error("Panic: value 2"), SWITCHED, 2),
     ],
+    ids=["no error", "other words", "values", "other class", "other switch"],
 )
-def test_errors_of_the_same_words_have_one_cause_in_any_class_of_questions(
-    first: Finding, second: Finding, causes: int
+def test_errors_of_the_same_words_have_one_cause_in_any_question(
+    first: Finding, second: Finding, signature: Signature, causes: int
 ) -> None:
-    signatures = (CURED, replace(CURED, area="join"))
-    assert len(group_findings((first, second), signatures, (1, 1))) == causes
+    assert len(group_findings((first, second), (CURED, signature), (1, 1))) == causes
 
 
 def answers(world: World, question: Question) -> list[list[Json]]:

@@ -14,6 +14,7 @@ from skipproof.stand.workers.workers import EngineClient
 from strategies.engines.questions import subterms
 
 _Key: TypeAlias = tuple[object, ...]
+_OF_THE_ENGINE = (CureKind.SWITCH, CureKind.STATISTICS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,15 +82,18 @@ def _key(finding: Finding, signature: Signature) -> _Key:
 
     Where other values cure, any question about these values shows the fault. Elsewhere the question matters,
     so that findings with other functions are of other causes. Where nothing cures, their traits decide. An
-    error of the same words comes from the same place, whatever the class of the question.
+    error of the same words comes from the same place, unless other switches or statistics cure it: the same
+    expression may be anywhere in a question.
     """
     assert finding.outcome.contradiction is not None
     words = error_words(finding.outcome.contradiction)
+    against = AGAINST_THE_REFERENCE in finding.traits
+    if words:
+        return words, against, frozenset(cure for cure in signature.cures if cure.kind in _OF_THE_ENGINE)
     # The area tells the same as this cure, and without it where the cure cannot be asked for.
     cures = frozenset(cure for cure in signature.cures if cure.name != FILTER_ALONE)
-    always = "" if words else signature.area, AGAINST_THE_REFERENCE in finding.traits, words, cures
     if not cures:
-        return *always, cause(finding.traits)
+        return signature.area, against, cures, cause(finding.traits)
     if signature.has(CureKind.VALUES):
-        return always
-    return *always, function_families(finding.traits)
+        return signature.area, against, cures
+    return signature.area, against, cures, function_families(finding.traits)
