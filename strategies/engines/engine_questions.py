@@ -42,7 +42,7 @@ from strategies.engines.questions import (
 from strategies.engines.terms import INTEGERS, Operand, column, operand
 from strategies.engines.windows import set_operation, window
 
-_OFTEN = ("filter", "filter", "limit", "topk", "join", "aggregate")
+_OFTEN = ("filter", "filter", "limit", "topk", "join", "aggregate", "window", "set", "subquery")
 _OF_TWO_TABLES = ("join", "set", "subquery")
 _ONE_IN_FOUR: st.SearchStrategy[bool] = st.sampled_from((False, False, False, True))
 # No table has more rows. Sums of integers of this size fit 32 bits, in which some engines add.
@@ -129,7 +129,7 @@ def _filter(draw: DrawFn, scope: ConditionScope) -> Question:
 
 def _limit(draw: DrawFn, scope: ConditionScope) -> Question:
     inner = draw(
-        st.sampled_from((None, None, None, 0, 1, 3) if scope.has_functions("limited relation") else (None,))
+        st.sampled_from((*(None,) * 4, 0, 1, 3) if scope.has_functions("limited relation") else (None,))
     )
     source = Relation(
         table=LEFT,
@@ -330,8 +330,8 @@ def _limits(draw: DrawFn) -> tuple[int | None, int]:
 
     Either may reach beyond a row group, or beyond the end.
     """
-    limit = choose(draw, (1, 2, 3, 5, 1, 2, 3, 5, 0, 1_000, None))
-    offset = choose(draw, (0, 0, 0, 1, 3, choose(draw, (8, 40, 700, 1_000, 2_048, 3_000))))
+    limit = choose(draw, (*(1, 2, 3, 5) * 4, 0, 1_000, None))
+    offset = choose(draw, (*(0,) * 5, 1, 3, choose(draw, (8, 40, 700, 1_000, 2_048, 3_000))))
     return limit, offset if limit is not None else offset or 2
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from strategies.choices import choose
-from strategies.engines.engine_values import TYPES, clusters, neighbours, order
+from strategies.engines.engine_values import TYPE_FAMILIES, clusters, neighbours, order
 from strategies.engines.questions import ROW_NUMBER, Column, Json, Row
 
 # Blocks have few rows, so that failures are small; some blocks repeat theirs, to fill several pages,
@@ -22,7 +22,8 @@ from strategies.engines.questions import ROW_NUMBER, Column, Json, Row
 _MANY = 700
 REPEATS = (*(1,) * 17, 30, 30, _MANY)
 # Each block of a table format is a file, and tables need several of them for its log to change.
-_ROWS_MAX, _BLOCKS_MAX, _FILES_MAX = 4, 6, 8
+_BLOCKS_MAX, _FILES_MAX = 6, 8
+_ROW_COUNTS = (*(1, 2, 3, 4) * 2, 4, 0)
 PYARROW = "pyarrow"
 # Options by name, with the values to try; the writers of files, with the options of each.
 Options: TypeAlias = Mapping[str, Sequence[Json]]
@@ -33,10 +34,6 @@ ALONE: Writers = {PYARROW: {}}
 _PLACE = re.compile(r"\{(\w+)\}")
 # Types whose values all engines write alike in the names of directories.
 PARTITION_TYPES = ("int32", "int64", "string")
-_OFTEN = (
-    "float64", "float64", "float64", "float32", "string", "string", "string", "int32", "int64",
-    "decimal(9,2)", "uint64", "uint32", "timestamp(us)",
-)  # fmt: skip
 # Names of directories longer than about 255 bytes are cut or refused.
 _DIRECTORY_CHARACTERS_MAX = 50
 _ONE_IN_FOUR: st.SearchStrategy[bool] = st.sampled_from((False, False, False, True))
@@ -138,15 +135,16 @@ class ValuePool:
 
 @st.composite
 def value_pools(draw: DrawFn, *, without: frozenset[str] = frozenset()) -> ValuePool:
-    """Pools of any type; floats and texts, where most goes wrong, more often.
+    """Pools of any type; integers, texts and floats, where most goes wrong, more often.
 
     Args:
         without: Types that are left out, in full or by their first word.
     """
-    kinds = [
-        type_ for type_ in (*TYPES, *_OFTEN) if not without.intersection((type_, type_.partition("(")[0]))
+    families = [
+        [type_ for type_ in family if not without.intersection((type_, type_.partition("(")[0]))]
+        for family in TYPE_FAMILIES
     ]
-    type_ = choose(draw, kinds)
+    type_ = choose(draw, choose(draw, [family for family in families if family]))
     clusters_ = clusters(type_)
     cluster = choose(draw, (clusters_[0], *clusters_, *clusters_[1:]))
     chosen = draw(st.lists(st.sampled_from(cluster), min_size=2, max_size=4))
@@ -174,7 +172,9 @@ def stored_tables(
     """
     columns = tuple(Column(f"{prefix}{name}", pool.type) for name, pool in zip("abc", pools, strict=False))
     most = blocks_max or (_BLOCKS_MAX if layouts is None else _FILES_MAX)
-    counts = draw(st.lists(st.integers(0, _ROWS_MAX), min_size=1, max_size=most))
+    # One block alone, or one without rows, leaves little to skip.
+    block_count = choose(draw, (*range(1, most + 1), *range(3, most + 1)))
+    counts = [choose(draw, _ROW_COUNTS) for _ in range(block_count)]
     blocks = [_block(draw, pools, count) for count in counts]
     sorting = choose(draw, ("", "", "nulls first", "nulls last"))
     if sorting:

@@ -61,12 +61,15 @@ def column(scope: ConditionScope, name: str) -> Operand:
 
 def function_of(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand:
     """Draw a function of an operand; the operand itself if the function would have an error."""
-    type_ = inner.pool.type
-    possible = [
+    own = [
         apply
         for functions, types, apply in _CALLS
-        if scope.has_functions(*functions) and (not types or type_ in types)
+        if inner.pool.type in types and scope.has_functions(*functions)
     ]
+    general = [apply for functions, apply in _CALLS_OF_ANY_TYPE if scope.has_functions(*functions)]
+    # There are few functions of any type: without a preference they would be drawn most.
+    prefers_own = bool(own) and (not general or choose(draw, (True, True, True, False)))
+    possible = own if prefers_own else general
     return (choose(draw, possible)(draw, scope, inner) if possible else None) or inner
 
 
@@ -224,7 +227,9 @@ _CALLS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Apply], ...] = (
     *[(DATE_PARTS, _PLAIN_TIMES, _date_part)] * 2,
     (TRUNCATIONS, _PLAIN_TIMES[1:], _truncation),
     (("cast", "cast to date"), _PLAIN_TIMES[1:], _date),
-    (("coalesce",), (), _coalesce),
-    (("nullif",), (), _nullif),
-    (("if",), (), _if),
+)
+_CALLS_OF_ANY_TYPE: tuple[tuple[tuple[str, ...], _Apply], ...] = (
+    (("coalesce",), _coalesce),
+    (("nullif",), _nullif),
+    (("if",), _if),
 )
