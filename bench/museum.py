@@ -13,9 +13,7 @@ import argparse
 import contextlib
 import importlib.util
 import json
-import subprocess
 import sys
-import venv
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
@@ -31,6 +29,7 @@ from skipproof.stand.hunt.examining import QuestionResult, Write, examine
 from skipproof.stand.hunt.hunting import Finding, Hunt, Limits, capabilities, hunt
 from skipproof.stand.hunt.writing import available_writers, make_write
 from skipproof.stand.workers import engines
+from skipproof.stand.workers.environments import environment
 from skipproof.stand.workers.workers import Worker, WorkerError
 from strategies.engines.engine_questions import World
 
@@ -187,22 +186,10 @@ def _current(package: str, environments: Path) -> str | None:
     return str(environment(f"{package}-current", CURRENT[package], environments))
 
 
-def environment(name: str, pins: Sequence[str], directory: Path) -> Path:
-    """Return the interpreter of an environment, which is made if the directory has none of this name."""
-    found = sorted(directory.glob(f"*{name}/bin/python"))
-    if found:
-        return found[0]
-    place = directory / f".{name}.new"
-    venv.create(place, with_pip=True, clear=True)
-    subprocess.run([place / "bin" / "python", "-m", "pip", "install", "--quiet", *pins], check=True)
-    return place.rename(directory / name) / "bin" / "python"
-
-
 def run_trials(
     releases: Sequence[Release], environments: Path, *, jobs: int, seed: int, seconds_max: float
 ) -> Iterator[Trial]:
     """Run the trials and yield each when it ends, after installing all environments."""
-    environments.mkdir(parents=True, exist_ok=True)
     for release in releases:
         environment(release.name, release.pins, environments)
         _current(release.package, environments)

@@ -23,6 +23,11 @@ class Extra:
 
 
 STAND = Extra(name="testbed", packages=frozenset({"hypothesis"}), need="The stand needs Hypothesis")
+CAMPAIGNS = Extra(
+    name="testbed",
+    packages=frozenset({"hypothesis", "msgspec"}),
+    need="Campaigns need Hypothesis and msgspec",
+)
 HISTORIES = Extra(name="histories", packages=frozenset({"scipy"}), need="Histories need SciPy")
 SIMULATOR = Extra(
     name="simulator",

@@ -274,6 +274,12 @@ def _lake_directory(named: Path | None) -> Iterator[Path]:
 
 
 # The help lists commands in the order in which they are registered.
-for command in (cli_checks.check, cli_checks.history, cli_checks.simulate, cli_checks.prove):
+for command in (
+    cli_checks.check,
+    cli_checks.campaign,
+    cli_checks.history,
+    cli_checks.simulate,
+    cli_checks.prove,
+):
     app.command()(command)
 app.add_typer(cli_tables.tables, name="tables")

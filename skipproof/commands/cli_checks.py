@@ -95,6 +95,36 @@ def check(
     raise typer.Exit(VIOLATED if any(result.confirmed for result in checked) else HELD)
 
 
+def campaign(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="A .toml file; docs/how-to/run-a-campaign.md shows one."),
+    ],
+    results: Annotated[
+        Path | None,
+        typer.Option("--results", metavar="DIR", help="The directory of results.", show_default="the file's"),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="One seed.", show_default="the file's")
+    ] = None,
+    compare: Annotated[
+        list[Path] | None,
+        typer.Option("--compare", metavar="DIR", help="The results of an earlier campaign. Repeatable."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Hunt in several engines and releases for hours, in slices that a killed run resumes."""
+    with extras.importing(extras.CAMPAIGNS):
+        from skipproof.commands import campaigning
+    request = campaigning.CampaignRequest(file=file, results=results, seed=seed, compare=tuple(compare or ()))
+    result = campaigning.run_campaign(request, quiet=as_json)
+    if as_json:
+        showing.print_json(result.to_dict())
+    else:
+        campaigning.show_campaign(showing.console(), result)
+    raise typer.Exit(VIOLATED if result.has_causes else HELD)
+
+
 def history(
     file: Annotated[
         Path | None,

@@ -251,6 +251,8 @@ def _several_schemas(
             [(*row[:-1], None) for row in block] if lacks else block
             for block, lacks in zip(blocks, odd, strict=True)
         ]
+        # The rows of the first column, too, if it is the only one, so that they may not be in order any more.
+        layout = replace(layout, sorting="")
     return replace(layout, evolution=evolution, blocks_per_file=per_file), blocks
 
 

@@ -46,6 +46,7 @@ FORBIDDEN = [
     ("sim/refreshes/model.py", "from sim.refreshes import run"),
     ("skipproof/stand/workers", "from skipproof.commands import cli"),
     ("skipproof/stand/workers", "from skipproof.stand.hunt import causes"),
+    ("skipproof/stand/hunt", "from skipproof.stand.campaign import plan"),
     ("skipproof/proofs", "from mutants.rules import table"),
     ("skipproof/proofs/prover.py", "from skipproof.proofs.subjects import table"),
 ]

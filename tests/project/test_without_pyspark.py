@@ -77,6 +77,7 @@ WORKING = {
     "skipproof describe": ["describe", "a.parquet", "--verify"],
     "skipproof index": ["index", "a.parquet"],
     "skipproof index --bounds": ["index", "a.parquet", "--bounds"],
+    "skipproof campaign --help": ["campaign", "--help"],
     "skipproof history": ["history", "history.jsonl", "--require", "PL-3"],
     "skipproof simulate --help": ["simulate", "--help"],
     "skipproof prove": ["prove", "null_test"],

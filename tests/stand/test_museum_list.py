@@ -68,10 +68,3 @@ def test_a_release_that_hangs_is_not_asked_the_rest():
         "unsupported",
     ]
     assert Hanging.asked == [4, 1, 1]
-
-
-def test_an_environment_that_is_there_is_used(museum, tmp_path):
-    python = tmp_path / "kept-duckdb-1.1.0" / "bin" / "python"
-    python.parent.mkdir(parents=True)
-    python.touch()
-    assert museum.environment("duckdb-1.1.0", ("duckdb==1.1.0",), tmp_path) == python

@@ -16,7 +16,7 @@ from skipproof.commands import checking
 from skipproof.commands.cli import app
 from skipproof.stand.hunt.causes import traits
 from skipproof.stand.hunt.findings import Blame, confirm, folder_names, save_finding
-from skipproof.stand.hunt.hunting import Limits, capabilities, hunt
+from skipproof.stand.hunt.hunting import EarlierFinding, Hunt, Limits, capabilities, hunt
 from skipproof.stand.reference.engine import SmallEngine
 from skipproof.stand.workers.engines import find_engine
 from skipproof.stand.workers.workers import Worker
@@ -238,3 +238,31 @@ def test_hunts_of_two_seeds_have_no_round_in_common():
         own_seeds.update(finding.seed for finding in state.findings)
     assert all(seeds)
     assert not seeds[0] & seeds[1]
+
+
+def test_failures_of_an_earlier_hunt_are_counted_and_not_kept():
+    """The second hunt knows the findings of the first, which the same questions would give again."""
+    wrong = OFTEN_WRONG.engine()
+    able, limits = capabilities(wrong, areas=("filter",)), Limits(examples=100, worlds_to_shrink=0)
+    first = hunt(wrong, able, limits, hunt_seed=2)
+    assert first.findings
+    for again, is_shrunk in ((0, True), (1_001, False)):
+        earlier = [EarlierFinding(traits=finding.traits, again=again) for finding in first.findings]
+        second = hunt(wrong, able, limits, hunt_seed=2, earlier=earlier)
+        assert second.findings == []
+        duplicates = second.again.total() - again * len(earlier)
+        assert duplicates + second.unshrunk == second.failures
+        # The first duplicates are shrunk, then few, also where an earlier hunt had the first.
+        shrinking = hunt(wrong, able, replace(limits, worlds_to_shrink=1), hunt_seed=2, earlier=earlier)
+        assert (shrinking.worlds_shrinking > 0) is is_shrunk
+
+
+def test_findings_of_earlier_hunts_come_first_where_duplicates_are_counted(finished_hunt):
+    _, finished = finished_hunt
+    (finding,) = finished.findings
+    other, like_it = frozenset({"join: rows lost", "NaN"}), finding.traits | {"NULL"}
+    state = Hunt(earlier=(other,), findings=[finding])
+    assert [state.similar_finding(failure) for failure in (other, like_it)] == [0, 1]
+    assert state.similar_finding(frozenset({"topk: rows lost"})) is None
+    state.again.update([0, 0, 1])
+    assert state.count_of(0) == 2

@@ -6,14 +6,14 @@ time again, or the hunt ends. A cause whose duplicates are a large share of the 
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from skipproof.stand.hunt import fences
 from skipproof.stand.hunt.causes import cause, error_words, traits
 from skipproof.stand.hunt.examining import QuestionResult
-from skipproof.stand.hunt.shrinking import Fails, smaller_worlds
+from skipproof.stand.hunt.shrinking import Fails, tried_worlds
 from skipproof.stand.hunt.state import Fence, Finding, Hunt, Limits
 from strategies.engines.engine_questions import World
 
@@ -30,9 +30,10 @@ IsSought: TypeAlias = Callable[[World, QuestionResult], bool]
 
 @dataclass(slots=True)
 class _Shrinking:
-    """A failure that is being shrunk: the smallest one so far, and what was spent on it."""
+    """A failure that is being shrunk: the smallest so far, the steps to come, and what was spent on it."""
 
     failure: Finding
+    steps: Iterator[tuple[World, QuestionResult] | None] | None = None
     worlds: int = 0
     seconds: float = 0.0
     is_done: bool = False
@@ -61,7 +62,7 @@ class Failures:
         # By the kind and the cause of the failure, so that a frequent cause does not fill the queue.
         self._waiting: dict[tuple[tuple[str, ...], frozenset[str]], _Shrinking] = {}
         # The number of failures that resemble each finding.
-        self._alike = Counter[int]()
+        self._alike = Counter(state.again)
 
     def handle(self, alone: World, outcome: QuestionResult, *, seed: int) -> None:
         """Shrink and keep a failure, let it wait, or count it if it is a duplicate or behind a fence.
@@ -155,32 +156,29 @@ class Failures:
             self._waiting[key] = shrinking
 
     def _run(self, shrinking: _Shrinking, *, until_done: bool = False) -> None:
-        """Shrink a failure until it is done, or the share of shrinking is used up."""
-        limits, first = self._limits, shrinking.failure
-        spent = self._state.seconds_shrinking
-
-        def is_over() -> bool:
-            seconds = shrinking.seconds + self._state.seconds_shrinking - spent
-            return shrinking.worlds >= limits.worlds_to_shrink or seconds >= limits.seconds_to_shrink
-
-        paused = False
-
-        def fails(candidate: World) -> QuestionResult | None:
-            nonlocal paused
-            paused = paused or not (until_done or is_over() or limits.allow_shrinking(self._state))
-            if paused or is_over():
-                return None
-            shrinking.worlds += 1
-            return self._fails_alike(first.outcome)(candidate)
-
+        """Shrink a failure until it is done, or the share of shrinking is used up; then it goes on later."""
+        limits, state = self._limits, self._state
+        if shrinking.steps is None:
+            fails = self._fails_alike(shrinking.failure.outcome)
+            shrinking.steps = tried_worlds(shrinking.failure.world, fails, tries_max=limits.worlds_to_shrink)
+        shrinking.is_done = shrinking.worlds >= limits.worlds_to_shrink
         try:
-            for smaller, outcome in smaller_worlds(first.world, fails, tries_max=limits.worlds_to_shrink):
-                shrinking.failure = self._smaller(shrinking.failure, smaller, outcome)
+            while not shrinking.is_done and (until_done or limits.allow_shrinking(state)):
+                spent = state.seconds_shrinking
+                # The failure itself stands for the end of the steps.
+                smaller = next(shrinking.steps, shrinking.failure)
+                shrinking.worlds += 1
+                shrinking.seconds += state.seconds_shrinking - spent
+                if isinstance(smaller, tuple):
+                    shrinking.failure = self._smaller(shrinking.failure, *smaller)
+                shrinking.is_done = (
+                    isinstance(smaller, Finding)
+                    or shrinking.worlds >= limits.worlds_to_shrink
+                    or shrinking.seconds >= limits.seconds_to_shrink
+                )
         except KeyboardInterrupt:
             self._keep(shrinking.failure)
             raise
-        shrinking.seconds += self._state.seconds_shrinking - spent
-        shrinking.is_done = not paused
 
     def _smaller(self, failure: Finding, world: World, outcome: QuestionResult) -> Finding:
         """Return a failure with a smaller world."""
@@ -221,7 +219,9 @@ class Failures:
         is_fenced = any(fence.ordinal == ordinal for fence in state.fences)
         if is_fenced or not (fences.is_loud(state, ordinal) and self._limits.allow_shrinking(state)):
             return
-        finding = state.findings[ordinal]
+        finding = state.own_finding(ordinal)
+        if finding is None:
+            return
         conjunction = fences.minimal_conjunction(
             finding.world, finding.outcome, self._fails_alike(finding.outcome), tries_max=_TRIES_PER_FENCE
         )

@@ -61,9 +61,10 @@ def without_fenced_questions(state: Hunt, world: World) -> World:
 
 def _is_behind(state: Hunt, fence: Fence, world: World, question: Question) -> bool:
     """Tell whether a question would be behind a fence if it failed like the fence's finding."""
-    contradiction = state.findings[fence.ordinal].outcome.contradiction
-    assert contradiction is not None
-    return fence.holds(traits(world, question, contradiction))
+    finding = state.own_finding(fence.ordinal)
+    assert finding is not None
+    assert finding.outcome.contradiction is not None
+    return fence.holds(traits(world, question, finding.outcome.contradiction))
 
 
 def _mostly_fails(state: Hunt, fence: Fence) -> bool:

@@ -55,6 +55,7 @@ class ConfirmedFinding:
 
     Attributes:
         count: The number of failures like it.
+        cause: What the findings of its cause have in common; empty if they were not grouped.
         cures: The variations of its world that make the answer right.
         others: The other findings of its cause.
         race: How often its answer is wrong, if it is not always.
@@ -66,6 +67,7 @@ class ConfirmedFinding:
     actual: Json
     expected: Json
     count: int
+    cause: frozenset[str] = frozenset()
     cures: tuple[str, ...] = ()
     others: tuple[Finding, ...] = ()
     race: RaceCount | None = None
@@ -158,6 +160,7 @@ def confirm_all(worker: EngineClient, hunt: Hunt, *, write: Write) -> tuple[Conf
     return tuple(
         replace(
             confirm(worker, group.finding, count=group.count, write=write),
+            cause=group.traits,
             cures=tuple(cure.name for cure in group.signature.cures),
             others=group.others,
         )
@@ -235,7 +238,7 @@ def finding_summary(hello: Hello, confirmed: ConfirmedFinding) -> dict[str, Any]
         "oracle": finding.outcome.contradiction.oracle.value,
         "blame": confirmed.blame.value,
         "race": "" if confirmed.race is None else str(confirmed.race),
-        "cause": sorted(cause(finding.traits)),
+        "cause": sorted(confirmed.cause or cause(finding.traits)),
         "traits": sorted(finding.traits),
         "seed": finding.seed,
         "examples": finding.examples,

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from skipproof.stand.hunt.causes import AGAINST_THE_REFERENCE, cause, error_words, function_families
 from skipproof.stand.hunt.cures import Signature, find_signature
@@ -13,7 +12,6 @@ from skipproof.stand.hunt.varying import CureKind
 from skipproof.stand.workers.workers import EngineClient
 from strategies.engines.questions import subterms
 
-_Key: TypeAlias = tuple[object, ...]
 _OF_THE_ENGINE = (CureKind.SWITCH, CureKind.STATISTICS)
 
 
@@ -22,11 +20,13 @@ class Cause:
     """The findings of one cause.
 
     Attributes:
+        traits: What its findings have in common.
         finding: The smallest one, with its signature.
         others: The other findings.
         count: The number of failures of the hunt that were taken for one of them.
     """
 
+    traits: frozenset[str]
     finding: Finding
     signature: Signature
     others: tuple[Finding, ...]
@@ -48,14 +48,15 @@ def group_findings(
     Args:
         counts: The number of failures that were taken for each finding.
     """
-    groups: dict[_Key, list[int]] = {}
+    groups: dict[frozenset[str], list[int]] = {}
     for ordinal, (finding, signature) in enumerate(zip(findings, signatures, strict=True)):
-        groups.setdefault(_key(finding, signature), []).append(ordinal)
+        groups.setdefault(common_traits(finding, signature), []).append(ordinal)
     causes = []
-    for ordinals in groups.values():
+    for common, ordinals in groups.items():
         smallest = min(ordinals, key=lambda ordinal: size(findings[ordinal]))
         causes.append(
             Cause(
+                traits=common,
                 finding=findings[smallest],
                 signature=signatures[smallest],
                 others=tuple(findings[ordinal] for ordinal in ordinals if ordinal != smallest),
@@ -77,8 +78,8 @@ def size(finding: Finding) -> tuple[int, ...]:
     )
 
 
-def _key(finding: Finding, signature: Signature) -> _Key:
-    """Return what findings of one cause have in common.
+def common_traits(finding: Finding, signature: Signature) -> frozenset[str]:
+    """Return what findings of one cause have in common, in words.
 
     Where other values cure, any question about these values shows the fault. Elsewhere the question matters,
     so that findings with other functions are of other causes. Where nothing cures, their traits decide. An
@@ -87,13 +88,13 @@ def _key(finding: Finding, signature: Signature) -> _Key:
     """
     assert finding.outcome.contradiction is not None
     words = error_words(finding.outcome.contradiction)
-    against = AGAINST_THE_REFERENCE in finding.traits
+    against = finding.traits & {AGAINST_THE_REFERENCE}
     if words:
-        return words, against, frozenset(cure for cure in signature.cures if cure.kind in _OF_THE_ENGINE)
+        of_the_engine = {cure.name for cure in signature.cures if cure.kind in _OF_THE_ENGINE}
+        return frozenset({f"error: {words}", *against, *of_the_engine})
     # The area tells the same as this cure, and without it where the cure cannot be asked for.
-    cures = frozenset(cure for cure in signature.cures if cure.name != FILTER_ALONE)
+    cures = {cure.name for cure in signature.cures if cure.name != FILTER_ALONE}
+    own = {f"class {signature.area}", *against, *cures}
     if not cures:
-        return signature.area, against, cures, cause(finding.traits)
-    if signature.has(CureKind.VALUES):
-        return signature.area, against, cures
-    return signature.area, against, cures, function_families(finding.traits)
+        return frozenset(own | cause(finding.traits))
+    return frozenset(own if signature.has(CureKind.VALUES) else own | function_families(finding.traits))

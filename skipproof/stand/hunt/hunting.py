@@ -7,7 +7,8 @@ so that a frequent cause takes little time and does not hide others.
 
 import itertools
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -17,6 +18,7 @@ from skipproof.stand.hunt.examining import QuestionResult, Write, examine
 from skipproof.stand.hunt.failures import Clock, Failures, IsSought
 from skipproof.stand.hunt.fences import without_fenced_questions
 from skipproof.stand.hunt.races import find_race
+from skipproof.stand.hunt.state import EarlierFinding as EarlierFinding
 from skipproof.stand.hunt.state import Finding as Finding
 from skipproof.stand.hunt.state import Hunt as Hunt
 from skipproof.stand.hunt.state import Limits as Limits
@@ -70,6 +72,7 @@ def hunt(
     limits: Limits,
     *,
     hunt_seed: int = 0,
+    earlier: Sequence[EarlierFinding] = (),
     write: Write = write_stored,
     progress: ReportState = lambda _: None,
     sought: IsSought = lambda world, outcome: True,
@@ -79,13 +82,17 @@ def hunt(
 
     Args:
         hunt_seed: The hunts of two seeds have no round in common.
+        earlier: The findings of earlier hunts; failures like these are counted, and not kept.
         sought: A predicate of a world with one question, and its result. Contradictions for which it is false
             are ignored, so that they do not count as findings like the one that is sought.
         clock: The time in seconds, by which limits of time are reached.
     Raises:
         WorkerError: the engine ended and does not start again.
     """
-    state = Hunt()
+    state = Hunt(
+        earlier=tuple(finding.traits for finding in earlier),
+        again=Counter({ordinal: finding.again for ordinal, finding in enumerate(earlier)}),
+    )
 
     def examine_alone(world: World) -> QuestionResult:
         (outcome,) = examine(worker, world, write=write)

@@ -47,6 +47,16 @@ def smaller_worlds(world: World, fails: Fails, *, tries_max: int) -> Iterator[tu
         world: The failing world, with one question.
         tries_max: The maximum number of worlds to examine.
     """
+    return (smaller for smaller in tried_worlds(world, fails, tries_max=tries_max) if smaller is not None)
+
+
+def tried_worlds(
+    world: World, fails: Fails, *, tries_max: int
+) -> Iterator[tuple[World, QuestionResult] | None]:
+    """Yield for each world that is examined what `smaller_worlds` does, or None if it does not fail alike.
+
+    So a caller can pause between any two of them.
+    """
     tries, changed = 0, True
     while changed:
         changed = False
@@ -59,10 +69,12 @@ def smaller_worlds(world: World, fails: Fails, *, tries_max: int) -> Iterator[tu
                     return
                 tries += 1
                 outcome = fails(candidate)
-                if outcome is not None:
-                    world, changed = candidate, True
-                    candidates = simpler(world)
-                    yield world, outcome
+                if outcome is None:
+                    yield None
+                    continue
+                world, changed = candidate, True
+                candidates = simpler(world)
+                yield world, outcome
 
 
 def simpler_worlds(world: World) -> Iterator[World]:

@@ -48,14 +48,26 @@ class Fence:
         return self.traits <= failure_traits and _same_oracle(self.traits, failure_traits)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierFinding:
+    """A finding of an earlier hunt; `again` is the number of its duplicates until now."""
+
+    traits: frozenset[str]
+    again: int
+
+
 @dataclass(kw_only=True)
 class Hunt:
     """The state of a hunt.
 
+    The findings of earlier hunts come first in the ordinals of findings; they have no worlds here.
+
     Attributes:
+        earlier: The traits of the findings of earlier hunts, whose duplicates are only counted here.
         refused: The number of questions whose answers could not be compared, by the reason.
         no_opinion: The number of answers that the reference could not judge, by the reason.
-        again: The number of duplicates of each finding, by the ordinal of the finding.
+        again: The number of duplicates of each finding, by the ordinal of the finding; of earlier ones with
+            those that they had before.
         failures: The number of failures, duplicates included.
         fences: The causes that were fenced off.
         fenced: The number of failures behind each fence, by the ordinal of the finding.
@@ -67,6 +79,7 @@ class Hunt:
         interrupted: Whether the keyboard ended the hunt before a limit.
     """
 
+    earlier: tuple[frozenset[str], ...] = ()
     findings: list[Finding] = field(default_factory=list)
     examples: int = 0
     refused: Counter[str] = field(default_factory=Counter)
@@ -94,30 +107,41 @@ class Hunt:
         ordinal = self.duplicated_finding(failure_traits)
         if ordinal is not None:
             return ordinal
-        causes = Counter(cause(finding.traits) for finding in self.findings)
-        for ordinal, finding in enumerate(self.findings):
-            common = cause(finding.traits)
+        causes = Counter(map(cause, self._all_traits))
+        for ordinal, finding_traits in enumerate(self._all_traits):
+            common = cause(finding_traits)
             if (
                 causes[common] >= FINDINGS_PER_CAUSE
                 and common <= failure_traits
-                and _same_oracle(finding.traits, failure_traits)
+                and _same_oracle(finding_traits, failure_traits)
             ):
                 return ordinal
         return None
 
     def duplicated_finding(self, failure_traits: frozenset[str]) -> int | None:
         """Return the ordinal of the finding whose traits a failure has, all of them, or None."""
-        for ordinal, finding in enumerate(self.findings):
-            if finding.traits <= failure_traits and _same_oracle(finding.traits, failure_traits):
+        for ordinal, finding_traits in enumerate(self._all_traits):
+            if finding_traits <= failure_traits and _same_oracle(finding_traits, failure_traits):
                 return ordinal
         return None
+
+    @property
+    def _all_traits(self) -> tuple[frozenset[str], ...]:
+        """The traits of all findings, in the order of their ordinals."""
+        return (*self.earlier, *(finding.traits for finding in self.findings))
+
+    def own_finding(self, ordinal: int) -> Finding | None:
+        """Return the finding of an ordinal, or None if it is of an earlier hunt."""
+        position = ordinal - len(self.earlier)
+        return self.findings[position] if position >= 0 else None
 
     def fence_around(self, failure_traits: frozenset[str]) -> Fence | None:
         """Return the fence behind which a failure with these traits is, or None."""
         return next((fence for fence in self.fences if fence.holds(failure_traits)), None)
 
-    def count_of(self, ordinal: int) -> int:
-        """Return the number of failures that were taken for a finding, itself included."""
+    def count_of(self, position: int) -> int:
+        """Return the number of failures that were taken for one of its own findings, itself included."""
+        ordinal = len(self.earlier) + position
         return 1 + self.again[ordinal] + self.fenced[ordinal]
 
 

@@ -218,11 +218,33 @@ def test_shrinking_takes_at_most_its_share_of_a_hunt_on_any_machine(share: float
     """A fifth by default. Its last world may begin before the share is used up; more time would be used."""
     clock = TickingClock()
     slow = TickingEngine(clock)
-    limits = Limits(seconds=40.0, findings=1_000, shrinking_share=share)
+    limits = Limits(seconds=80.0, findings=1_000, shrinking_share=share)
     state = hunt(slow, capabilities(slow, areas=("filter",)), limits, hunt_seed=3, clock=clock)
     assert Limits().shrinking_share == 0.2
     assert state.failures > 3
     assert (state.seconds_shrinking <= 0.2 * clock.now + 3.0) == (share == 0.2)
+
+
+def test_shrinking_that_was_paused_goes_on_where_it_was() -> None:
+    """However small the share is, each time it tries what it has not tried yet."""
+    wrong, tried = engine(LOUD), list[str]()
+    state, start = Hunt(), differs(1, *[None] * 3, *range(2, 9))
+
+    def examine_alone(candidate: World) -> QuestionResult:
+        tried.append(str(candidate))
+        (outcome,) = examine(wrong, candidate)
+        return outcome
+
+    failures = Failures(state, Limits(examples=10_000), examine=examine_alone, sought=lambda *_: True)
+    failures.handle(start, examine(wrong, start)[0], seed=0)
+    pauses = 0
+    while not state.findings:
+        state.examples += 8
+        failures.continue_waiting()
+        pauses += 1
+    assert pauses > 10
+    assert len(tried) == state.worlds_shrinking <= 2 * pauses
+    assert sum(len(block) for block in state.findings[0].world.tables["t"].blocks) == 2
 
 
 def test_without_a_limit_of_time_worlds_to_shrink_are_counted() -> None:

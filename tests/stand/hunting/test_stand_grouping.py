@@ -166,7 +166,7 @@ def differing_forms() -> set[str]:
     """Return the equivalent forms that change an answer, of some hundred drawn questions."""
     differing: set[str] = set()
 
-    @settings(max_examples=60, phases=(Phase.generate,), database=None, derandomize=True, deadline=None)
+    @settings(max_examples=150, phases=(Phase.generate,), database=None, derandomize=True, deadline=None)
     @given(worlds(Capabilities(areas=("filter",)), questions_max=6))
     def compare(world: World) -> None:
         for question in world.questions:

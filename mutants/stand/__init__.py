@@ -1,0 +1,1 @@
+"""Campaigns of the stand that are wrong on purpose."""
