@@ -3,21 +3,30 @@
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import NamedTuple
 
-import pytest
+from finding_pages import (
+    FINDINGS,
+    INDEX,
+    INHERITED,
+    LINK,
+    PAGES,
+    ROOT,
+    SCRIPTS,
+    SEARCHES,
+    Count,
+    Kind,
+    anchor,
+    causes,
+    effects_of,
+    lines_outside_fences,
+    sections,
+    table,
+    title,
+)
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-ROOT = Path(__file__).parents[2]
-FINDINGS = ROOT / "docs" / "findings"
-SCRIPTS = sorted(FINDINGS.rglob("*.py"))
-INDEX = FINDINGS / "index.md"
-PAGES = sorted(set(FINDINGS.glob("*.md")) - {INDEX})
 # The pages of the engines that are pinned, and their packages.
 ENGINES = {
     "datafusion": "datafusion",
@@ -28,112 +37,9 @@ ENGINES = {
 }
 # Groups that have to be installed apart, and the package of which they need different releases.
 APART = {frozenset({"engines", "tpch"}): "duckdb"}
-# The sections of a page that are not causes.
-OTHER_SECTIONS = {"Causes that other pages have", "Other faults of the stand", "The hunt", "The hunts"}
-EFFECTS = {"rows lost", "rows added", "wrong value", "wrong order", "error", "false alarm"}
-# A cause is about 15 lines of text, and some lines of what its script printed.
-TEXT_LINES_MAX = 20
-PRINTED_LINES_MAX = 10
-LINK = r"\[([^\]]+)\]\(([^)]+)\)"
-FOUND_BY = re.compile(r"the hunt of `([\w-]+)`: (\d+) findings?, seen (\d+) times?\b")
-
-
-class Section(NamedTuple):
-    heading: str
-    lines: list[str]
-
-
-class Count(NamedTuple):
-    findings: int
-    seen: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """One cause on the page of an engine."""
-
-    page: Path
-    engine: str
-    section: Section
-
-    @property
-    def target(self) -> str:
-        """The target of links from the index."""
-        return f"{self.page.name}#{anchor(self.section.heading)}"
-
-    @property
-    def parts(self) -> list[tuple[str, str]]:
-        """The name and the text of each part, in order, without what scripts printed."""
-        pieces = re.split(
-            r"^\*\*([\w -]+)\*\*: ", "\n".join(lines_outside_fences(self.section.lines)), flags=re.MULTILINE
-        )
-        assert not pieces[0].strip(), f"{self.target} begins with text that is in no part"
-        return [(name, " ".join(text.split())) for name, text in zip(pieces[1::2], pieces[2::2], strict=True)]
-
-    @property
-    def hunt_counts(self) -> tuple[str, Count] | None:
-        """The hunt that found it and how often; None for a cause that no whole hunt found."""
-        match = FOUND_BY.match(dict(self.parts)["Found by"])
-        return (match[1], Count(int(match[2]), int(match[3]))) if match else None
-
-
-def lines_outside_fences(lines: list[str]) -> Iterator[str]:
-    """Yield the lines outside of fenced blocks."""
-    inside = False
-    for line in lines:
-        if line.startswith("```"):
-            inside = not inside
-        elif not inside:
-            yield line
-
-
-def sections(page: Path) -> list[Section]:
-    """The sections below the headings of the second level."""
-    lines = page.read_text(encoding="utf-8").splitlines()
-    heads = [line for line in lines_outside_fences(lines) if line.startswith("## ")]
-    starts = [lines.index(head) for head in heads]
-    return [
-        Section(lines[start].removeprefix("## "), lines[start + 1 : end])
-        for start, end in zip(starts, [*starts[1:], len(lines)], strict=True)
-    ]
-
-
-def title(page: Path) -> str:
-    """The heading of the first level: the engine and its release."""
-    return page.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
-
-
-def causes() -> list[Cause]:
-    """The causes of all pages."""
-    return [
-        Cause(page, title(page), section)
-        for page in PAGES
-        for section in sections(page)
-        if section.heading not in OTHER_SECTIONS
-    ]
-
-
-def anchor(heading: str) -> str:
-    """The anchor that GitHub gives a heading."""
-    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
-
-
-def effects_of(cause: Cause) -> set[str]:
-    """The effects on the answer that a cause names; quotation marks hold what the hunt called it."""
-    text = re.sub(r'"[^"]*"|\([^)]*\)', "", dict(cause.parts)["Effect"].lower())
-    effects = {effect for effect in EFFECTS if effect in text}
-    return {"false alarm"} if "false alarm" in effects else effects
-
-
-def table(page: Path, heading: str) -> list[list[str]]:
-    """The rows of the table in a section of a page."""
-    (section,) = [section for section in sections(page) if section.heading == heading]
-    paragraphs = "\n".join(section.lines).split("\n\n")
-    (lines,) = [text.strip().splitlines() for text in paragraphs if text.strip().startswith("|")]
-    assert all(line.startswith("|") for line in lines), (
-        "text that follows a table without an empty line is a row"
-    )
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+# A cause is about 18 lines of text, and what its scripts print, two lines each.
+TEXT_LINES_MAX = 25
+PRINTED_LINES_MAX = 4
 
 
 def counts_by_hunt() -> dict[str, dict[str, Count]]:
@@ -144,8 +50,8 @@ def counts_by_hunt() -> dict[str, dict[str, Count]]:
             hunt, count = cause.hunt_counts
             counts.setdefault(hunt, {})[cause.target] = count
     for page in PAGES:
-        if "Causes that other pages have" in {section.heading for section in sections(page)}:
-            for link, hunt, findings, seen, _ in table(page, "Causes that other pages have"):
+        if INHERITED in {section.heading for section in sections(page)}:
+            for link, hunt, findings, seen, _ in table(page, INHERITED):
                 ((_, target),) = re.findall(LINK, link)
                 count = Count(int(findings), None if seen == "-" else int(seen))
                 assert counts.setdefault(hunt.strip("`"), {}).setdefault(target, count) == count
@@ -166,14 +72,6 @@ def specifiers(package: str) -> dict[str, SpecifierSet]:
         for requirement in requirements
         if requirement.name == package
     }
-
-
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: "/".join(path.parts[-2:]))
-def test_a_script_of_a_finding_writes_to_a_place_of_its_own(script: Path) -> None:
-    """Two users of one machine may run it, and nothing of theirs is overwritten."""
-    text = script.read_text(encoding="utf-8")
-    assert not re.search(r"/(?:var/)?tmp/|[A-Z]:\\", text)
-    compile(text, script, "exec")
 
 
 def test_every_script_is_named_by_a_page() -> None:
@@ -244,21 +142,47 @@ def test_the_index_lists_the_causes_of_the_pages_and_nothing_else() -> None:
 def test_the_rows_of_the_index_say_what_the_pages_say() -> None:
     by_target = {cause.target: cause for cause in causes()}
     text = " ".join(INDEX.read_text(encoding="utf-8").split())
-    for _, link, kind, effects, count, upstream in table(INDEX, "Index"):
+    for _, link, kind, effects, known, count, upstream in table(INDEX, "Index"):
         ((_, target),) = re.findall(LINK, link)
         cause = by_target[target]
-        parts = dict(cause.parts)
+        opening = dict(cause.parts)["Known"]
         assert f"*{kind}*" in text, (target, kind)
         assert set(effects.split(", ")) == effects_of(cause), (target, effects)
+        assert known == cause.kind.value, target
         hunt_counts = cause.hunt_counts
         assert count == ("{0.findings} ({0.seen})".format(hunt_counts[1]) if hunt_counts else "-"), target
         if links := re.findall(LINK, upstream):
-            assert all(f"({address})" in parts["Known"] for _, address in links), (target, upstream)
-        elif upstream == "by design":
-            assert parts["Known"].startswith("by design"), target
+            assert re.match(LINK, opening), target
+            assert [address for _, address in links] == [re.findall(LINK, opening)[0][1]], target
         else:
-            assert upstream == "none found", target
-            assert re.search(r"\bno (\w+ )?(thread|issue)s?\b", parts["Known"].lower()), target
+            assert upstream in ("none found", "by design"), target
+            assert opening.startswith(upstream), target
+
+
+def test_a_cause_without_a_thread_names_two_searches_and_their_day() -> None:
+    for cause in causes():
+        opening = dict(cause.parts)["Known"]
+        if opening.startswith("none found"):
+            match = SEARCHES.match(opening)
+            assert match, cause.target
+            assert set(match[1].lower().split()) != set(match[2].lower().split()), cause.target
+
+
+def test_the_causes_are_counted_by_what_is_known_of_them() -> None:
+    """The table has a row for each page and one for all, the opening lines and the README the sums."""
+    counts = Counter((cause.engine, cause.kind) for cause in causes())
+    *rows, (_, *sums) = table(INDEX, "What is known upstream")
+    assert sorted(row[0] for row in rows) == sorted(map(title, PAGES))
+    for engine, *figures in rows:
+        by_kind = [counts[engine, kind] for kind in Kind]
+        assert list(map(int, figures)) == [sum(by_kind), *by_kind], engine
+    total = [sum(counts[engine, kind] for engine, *_ in rows) for kind in Kind]
+    assert list(map(int, sums)) == [sum(total), *total]
+    own = sum(count for (_, kind), count in counts.items() if kind is Kind.STAND)
+    opening = " ".join(INDEX.read_text(encoding="utf-8").split())
+    assert f"the {sum(total)} causes: {sum(total) - own} in seven engines, and {own} that" in opening
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"found {sum(total) - own} distinct causes of wrong answers and errors" in readme
 
 
 def test_the_engines_are_pinned_to_the_releases_that_the_findings_are_about() -> None:

@@ -1,7 +1,17 @@
+import sys
+import tempfile
+
 import pyarrow as pa
-from asking import ask, deleted, make
-t = make("t", [pa.table({"a": pa.array([0, 1], pa.int32())})])
-for where in ("a = 0", "a IS NOT DISTINCT FROM 0", "a IS NOT DISTINCT FROM CAST(0 AS INT)"):
-    print("SELECT", where, ask("SELECT a FROM t WHERE " + where, t=t))
-    u = make("u" + where, [pa.table({"a": pa.array([0, 1], pa.int32())})])
-    print("DELETE", where, deleted(u, where, "a"))
+from deltalake import DeltaTable, write_deltalake
+from deltalake.exceptions import DeltaError
+
+rows, root = [0, 1], tempfile.mkdtemp()
+write_deltalake(root, pa.table({"a": pa.array(rows, pa.int32())}))
+expected = [a for a in rows if a != 0]
+try:
+    DeltaTable(root).delete("a IS NOT DISTINCT FROM 0")
+    actual = DeltaTable(root).to_pyarrow_table()["a"].to_pylist()
+except DeltaError as error:
+    actual = f"DeltaError: {str(error).splitlines()[0]}"
+print(f"expected {expected}\nactual {actual}")
+sys.exit(expected != actual)

@@ -1,10 +1,14 @@
+import sys
+import tempfile
+
 import pyarrow as pa
-from asking import ask, deleted, make
-blocks = [pa.table({"a": pa.array([0, 1, None, 2], pa.int32()), "rid": [0, 1, 2, 3]})]
-for where in ("a < a", "a <> a", "a = a", "a IN (NULL)", "a IN (NULL, 1)"):
-    print(where, "| plain:", ask("SELECT rid FROM t WHERE " + where + " ORDER BY rid", t=make("p" + where, blocks)),
-          "| partitioned by a:", ask("SELECT rid FROM t WHERE " + where + " ORDER BY rid", t=make("q" + where, blocks, partition_by=["a"])))
-for where in ("a <> a", "a IN (NULL)"):
-    for options in ({}, {"partition_by": ["a"]}):
-        t = make("d" + where + str(len(options)), blocks, **options)
-        print("after DELETE", where, options, deleted(t, where, "rid"))
+from deltalake import DeltaTable, QueryBuilder, write_deltalake
+
+rows, root = [(0, 0), (1, 1), (None, 2), (2, 3)], tempfile.mkdtemp()
+table = pa.table({"a": pa.array([a for a, _ in rows], pa.int32()), "rid": [rid for _, rid in rows]})
+write_deltalake(root, table, partition_by=["a"])
+query = QueryBuilder().register("t", DeltaTable(root))
+expected = [rid for a, rid in rows if a is not None and a < a]
+actual = sorted(pa.table(query.execute("SELECT rid FROM t WHERE a < a"))["rid"].to_pylist())
+print(f"expected {expected}\nactual {actual}")
+sys.exit(expected != actual)

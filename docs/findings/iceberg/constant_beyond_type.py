@@ -1,12 +1,16 @@
-import tempfile, pyarrow as pa
+import sys
+import tempfile
+
+import pyarrow as pa
 from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.expressions import *
+from pyiceberg.expressions import GreaterThan
+
+rows = [0, None]
 catalog = SqlCatalog("c", uri="sqlite:///:memory:", warehouse="file://" + tempfile.mkdtemp())
 catalog.create_namespace("n")
-t = catalog.create_table("n.t", pa.schema([("a", pa.int32())]))
-t.append(pa.table({"a": pa.array([0, None], pa.int32())}))
-for where in (GreaterThan("a", -2147483649), GreaterThan("a", -2147483648), NotEqualTo("a", 2147483648), NotEqualTo("a", 5),
-              Not(GreaterThanOrEqual("a", 2147483648))):
-    print(where, t.scan(row_filter=where).to_arrow()["a"].to_pylist())
-t.delete(GreaterThanOrEqual("a", -2147483649))
-print("left by delete a >= -2147483649:", t.scan().to_arrow()["a"].to_pylist(), "due: [None]")
+table = catalog.create_table("n.t", pa.schema([("a", pa.int32())]))
+table.append(pa.table({"a": pa.array(rows, pa.int32())}))
+expected = [a for a in rows if a is not None and a > -(2**31) - 1]
+actual = table.scan(row_filter=GreaterThan("a", -(2**31) - 1)).to_arrow()["a"].to_pylist()
+print(f"expected {expected}\nactual {actual}")
+sys.exit(expected != actual)

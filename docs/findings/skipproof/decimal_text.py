@@ -1,13 +1,15 @@
-import tempfile, pyarrow as pa, pyarrow.parquet as pq, pruning
+import sys
+import tempfile
 from decimal import Decimal
-from session import spark, both
-path = tempfile.mkdtemp() + "/t.parquet"
-pq.write_table(pa.table({"a": pa.array([Decimal("0"), Decimal("0.0000000002"), Decimal("0.0000001"), Decimal("1.5")], pa.decimal128(38, 10)),
-                         "rid": pa.array([0, 1, 2, 3], pa.int64())}), path, row_group_size=1)
-spark.read.parquet(path).createOrReplaceTempView("t")
-both(pruning, "SELECT a, CAST(a AS STRING) FROM t ORDER BY rid")
-both(pruning, "SELECT a, rid FROM t WHERE a = CAST('0.0000000002' AS DECIMAL(38, 10))")
-both(pruning, "SELECT CAST('0.0000000002' AS DECIMAL(38, 10))")
-value = spark.sql("SELECT a FROM t WHERE rid = 1").collect()[0][0]
-print("format(value, 'f') =", format(value, "f"), "| value == Decimal('0.0000000002'):", value == Decimal("0.0000000002"))
-print("by Arrow:", spark.sql("SELECT a FROM t WHERE rid = 1").toArrow().column(0).to_pylist())
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+rows, path = [Decimal("0.0000000002")], tempfile.mkdtemp() + "/t.parquet"
+pq.write_table(pa.table({"a": pa.array(rows, pa.decimal128(38, 10))}), path)
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+expected = [format(a, "f") for a in rows]
+actual = [format(a, "f") for (a,) in spark.read.parquet(path).collect()]
+print(f"expected {expected}\nactual {actual}")
+sys.exit(expected != actual)

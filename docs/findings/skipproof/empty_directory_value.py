@@ -1,10 +1,19 @@
-import os, tempfile, pyarrow as pa, pyarrow.parquet as pq, pruning
+import sys
+import tempfile
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.errors import PySparkException
-from session import spark
-base = tempfile.mkdtemp()
-for name in ("a=", "a=__HIVE_DEFAULT_PARTITION__"):
-    os.mkdir(f"{base}/{name}")
-    pq.write_table(pa.table({"rid": pa.array([0], pa.int64())}), f"{base}/{name}/p.parquet")
-for what, make in (("plain", lambda f: f), ("pruned", pruning.prune)):
-    try: print(what, make(spark.read.schema("a STRING, rid BIGINT").parquet(base)).collect())
-    except PySparkException as error: print(what, type(error).__name__, str(error)[:110])
+from pyspark.sql import SparkSession
+
+rows, root = [("", 0)], tempfile.mkdtemp()
+for a, rid in rows:  # into the directory a=
+    pq.write_to_dataset(pa.table({"a": [a], "rid": [rid]}), root, ["a"])
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+expected = [(rid, a) for a, rid in rows]
+try:
+    actual = [tuple(row) for row in spark.read.schema("rid BIGINT, a STRING").parquet(root).collect()]
+except PySparkException as error:
+    actual = str(error).partition(" ")[0]
+print(f"expected {expected}\nactual {actual}")
+sys.exit(expected != actual)
