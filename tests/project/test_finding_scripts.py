@@ -66,7 +66,7 @@ def bindings(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
     """Yield each name that a statement binds, with the expression that it is of."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
-            pairs = [pair for target in node.targets for pair in assigned(target, node.value)]
+            pairs = [pair for target in node.targets for pair in assignment_pairs(target, node.value)]
         elif isinstance(node, ast.AugAssign):
             pairs = [(node.target, node.value)]
         elif isinstance(node, ast.For):
@@ -77,7 +77,7 @@ def bindings(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
             yield from ((name.id, value) for name in ast.walk(target) if isinstance(name, ast.Name))
 
 
-def assigned(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+def assignment_pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
     """The targets of an assignment with their values, part by part where both are tuples."""
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
         return list(zip(target.elts, value.elts, strict=True))
