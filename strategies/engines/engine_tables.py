@@ -25,6 +25,8 @@ REPEATS = (*(1,) * 17, 30, 30, _MANY)
 _BLOCKS_MAX, _FILES_MAX = 6, 8
 _ROW_COUNTS = (*(1, 2, 3, 4) * 2, 4, 0)
 PYARROW = "pyarrow"
+# The writer of ORC files instead of Parquet files, which is pyarrow too.
+ORC = "orc"
 # Options by name, with the values to try; the writers of files, with the options of each.
 Options: TypeAlias = Mapping[str, Sequence[Json]]
 Writers: TypeAlias = Mapping[str, Options]
@@ -46,7 +48,7 @@ class StoredLayout:
     """The files of a table; each block is a row group.
 
     Attributes:
-        writer: `pyarrow`, or the name of an engine whose worker writes.
+        writer: `pyarrow`; `orc`, if pyarrow writes ORC files; or the name of an engine whose worker writes.
         statistics: The columns that have statistics; None is all of them.
         files_without: Ordinals of files that have no statistics at all.
         rows_per_page: The most rows of a data page; None leaves it to the writer.

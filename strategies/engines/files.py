@@ -7,9 +7,11 @@ from struct import unpack
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.orc as orc
 import pyarrow.parquet as pq
 
-from strategies.engines.engine_tables import StoredTable
+from strategies.engines.engine_tables import ORC, Options, StoredTable
+from strategies.engines.functions import units_per_day
 from strategies.engines.questions import Column, Json, Row
 
 _ARROW = {
@@ -27,6 +29,18 @@ _NULL_DIRECTORY = "__HIVE_DEFAULT_PARTITION__"
 # The characters that these engines escape in a name; text that is not ASCII stays as it is. Other engines
 # escape more, but read this; Spark misreads their escapes of more than one byte.
 _ESCAPED = frozenset("\"#%'*/:=?\\{[]^\x7f").union(map(chr, range(1, 32)))
+# The options of ORC files, with their values. An entry of an index is of so many rows; a small stripe has one
+# block where the writer counts the bytes of its columns, as it does those of texts and floats.
+ORC_OPTIONS: Options = {
+    "stripe_size": [1],
+    "row_index_stride": [1, 3, 10_000],
+    "bloom_filter_column": ["{a}", "{b}", "{rid}"],
+    "dictionary_key_size_threshold": [1.0],
+    "compression": ["zstd"],
+}
+_ORC_DEFAULTS = {"row_index_stride": 2}
+# 1582-10-15: readers in Java take earlier days for those of the calendar of that time.
+_FIRST_GREGORIAN_DAY = -141_427
 _STRUCT = pa.struct([("a", pa.int32()), ("b", pa.string())])
 _LIST = pa.list_(pa.float64())
 
@@ -63,17 +77,47 @@ def arrow_table(columns: Sequence[Column], rows: Sequence[Row]) -> pa.Table:
 
 
 def write_stored(table: StoredTable, directory: Path) -> list[Path]:
-    """Write a table's files into a directory, in order; nothing else may be in it."""
+    """Write a table's files into a directory, in order; nothing else may be in it.
+
+    A table that ORC cannot hold is written as Parquet.
+    """
     per_file = table.layout.blocks_per_file
+    is_orc = table.layout.writer == ORC and is_possible_in_orc(table)
     paths: list[Path] = []
     for first in range(0, len(table.blocks), per_file):
         blocks = table.blocks[first : first + per_file]
         place = directory / _partition_directory(table, blocks[0])
         place.mkdir(exist_ok=True)
-        path = place / f"part-{len(paths):03}.parquet"
-        _write(table, blocks, path, ordinal=len(paths))
+        path = place / f"part-{len(paths):03}.{'orc' if is_orc else 'parquet'}"
+        if is_orc:
+            _write_orc(table, blocks, path)
+        else:
+            _write(table, blocks, path, ordinal=len(paths))
         paths.append(path)
     return paths
+
+
+def is_possible_in_orc(table: StoredTable) -> bool:
+    """Tell whether every reader of ORC reads the same rows: it has no unsigned integers and no early days."""
+    for column in table.columns:
+        if column.type.startswith("uint"):
+            return False
+        if column.type == "date" or column.type.startswith("timestamp"):
+            first = _FIRST_GREGORIAN_DAY * units_per_day(column.type)
+            if any(cell is not None and cell < first for cell in table.cells(column.name)):
+                return False
+    return True
+
+
+def _write_orc(table: StoredTable, blocks: Sequence[Sequence[Row]], path: Path) -> None:
+    """Write a file of ORC."""
+    options = _ORC_DEFAULTS | dict(table.layout.format_options)
+    filtered = options.pop("bloom_filter_column", None)
+    if filtered is not None:
+        options["bloom_filter_columns"] = [[column.name for column in table.columns].index(filtered)]
+    with orc.ORCWriter(path, **options) as writer:
+        for block in blocks:
+            writer.write(arrow_table(table.columns, block))
 
 
 def partitions(table: StoredTable) -> list[dict[str, str | None]]:

@@ -21,7 +21,7 @@ from oracles.files.counterfactual_files import write_forgetful
 from skipproof.stand.reference.opinions import Reference
 from skipproof.stand.workers.workers import Died, EngineClient, Hello, TimedOut
 from strategies.engines.engine_questions import World
-from strategies.engines.engine_tables import StoredLayout, StoredTable
+from strategies.engines.engine_tables import ORC, StoredLayout, StoredTable
 from strategies.engines.files import partitions, write_stored
 from strategies.engines.questions import Json, Question
 
@@ -94,6 +94,8 @@ def pruned_form(worker: EngineClient, table: StoredTable, directory: Path, write
     if table.layout.forgotten:
         paths = [_drop_statistics(path, table.layout) for path in paths]
     form: dict[str, Json] = {"columns": table.json["columns"], "files": [str(path) for path in paths]}
+    if paths[0].suffix == ".orc":
+        form["format"] = ORC
     if table.layout.evolution:
         form["schemas_differ"] = True
     if table.layout.partitioned:

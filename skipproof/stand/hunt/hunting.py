@@ -26,8 +26,8 @@ from skipproof.stand.hunt.tightness import measure_tightness
 from skipproof.stand.workers.workers import EngineClient
 from strategies.engines.capabilities import Capabilities
 from strategies.engines.engine_questions import World, worlds
-from strategies.engines.engine_tables import ALONE, Writers
-from strategies.engines.files import write_stored
+from strategies.engines.engine_tables import ALONE, ORC, Writers
+from strategies.engines.files import ORC_OPTIONS, write_stored
 
 # Hypothesis draws the first examples of a run independently: beyond ten it mostly varies earlier ones, and
 # from ten on it keeps some of them small.
@@ -49,12 +49,14 @@ def capabilities(
     areas: tuple[str, ...] | None = None,
     writers: Writers = ALONE,
 ) -> Capabilities:
-    """Return the questions, types and layouts that a worker's engine supports.
+    """Return the questions, types and layouts that a worker's engine supports, with ORC if it reads it.
 
     Args:
         writers: The engines that may write its files, with the options of each.
     """
     hello = worker.hello
+    if ORC in hello.formats:
+        writers = {**writers, ORC: ORC_OPTIONS}
     return Capabilities(
         areas=tuple(sorted(hello.areas.intersection(areas) if areas else hello.areas)),
         functions_missing=hello.functions_missing,

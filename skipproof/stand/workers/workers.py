@@ -46,6 +46,7 @@ class Hello:
     differs: frozenset[str]
     settings: Mapping[str, Sequence[str]]
     writes: bool
+    formats: frozenset[str] = frozenset({"parquet"})
     layouts: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     single_threaded: Mapping[str, str] = field(default_factory=dict)
 
@@ -74,6 +75,7 @@ class Hello:
             differs=frozenset(word for words in differs.values() for word in words),
             settings=message.get("settings", {}),
             writes=bool(message.get("writes", False)),
+            formats=frozenset(message.get("formats", ("parquet",))),
             layouts=message.get("layouts", {}),
             single_threaded=message.get("single_threaded", {}),
         )
