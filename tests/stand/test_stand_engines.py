@@ -10,6 +10,9 @@ from strategies.engines.files import write_stored
 # The least share of questions that each answers; Iceberg's conditions are of columns and literals alone.
 ENGINES = {
     "arrow": ("pyarrow", 0.9),
+    "chdb": ("chdb", 0.8),
+    "chdb-tables": ("chdb", 0.8),
+    "daft": ("daft", 0.5),
     "datafusion": ("datafusion", 0.7),
     "deltalake": ("deltalake", 0.5),
     "duckdb": ("duckdb", 0.9),

@@ -17,7 +17,7 @@ from skipproof.stand.hunt.causes import AGAINST_THE_REFERENCE
 from skipproof.stand.hunt.examining import QuestionResult, examine
 from skipproof.stand.hunt.findings import Blame, confirm, folder_texts
 from skipproof.stand.hunt.hunting import Hunt, Limits, capabilities, hunt
-from skipproof.stand.reference import meanings
+from skipproof.stand.reference import cases, meanings
 from skipproof.stand.reference.engine import SmallEngine
 from skipproof.stand.reference.meanings import DECLARED_ENGINES, MEANINGS, OWN, MeaningDifference
 from skipproof.stand.reference.opinions import Opinion, Reference
@@ -37,13 +37,15 @@ from strategies.engines.questions import (
     Literal,
     Question,
     Relation,
+    Subquery,
     Term,
 )
 
 ROW_NUMBER = Column("rid", "int64")
 PACKAGES = {
-    "arrow": "pyarrow", "datafusion": "datafusion", "deltalake": "deltalake", "duckdb": "duckdb",
-    "duckdb-tables": "duckdb", "iceberg": "pyiceberg", "polars": "polars",
+    "arrow": "pyarrow", "chdb": "chdb", "chdb-tables": "chdb", "daft": "daft", "datafusion": "datafusion",
+    "deltalake": "deltalake", "duckdb": "duckdb", "duckdb-tables": "duckdb", "iceberg": "pyiceberg",
+    "polars": "polars",
 }  # fmt: skip
 SCANNED = {"reader": "pyarrow"}
 
@@ -87,6 +89,7 @@ WRITTEN_NANOSECOND = world(
 )
 BY_A = (Key(Column("a", "float64")), Key(ROW_NUMBER))
 ZEROS_IN_ORDER = world("float64", [0.0, -0.0], area="topk", order=BY_A)
+ZERO_IS_ZERO = world("float64", [-0.0], call_with_constants("=", "float64", 0.0))
 ZERO_IN_LIST = world("float64", [-0.0], call_with_constants("in", "float64", 0.0, 1.0))
 _NULLIF = Call("nullif", (Column("a", "float64"), Literal(-0.0, "float64")), "float64")
 ZERO_IN_NULLIF = world("float64", [0.0], Call("is null", (_NULLIF,)))
@@ -111,12 +114,56 @@ BESIDE_NULL = World(
     ),
 )
 NULL_IS_NOT_NAN = world("float64", [None], Call("not", (call_with_constants("is nan", "float64"),)))
+# An int32 that is not in a column of NULL alone.
+NOT_IN_NULL = World(
+    tables={
+        **ALONE.tables,
+        "u": StoredTable(columns=(Column("u_a", "int32"), Column("u_rid", "int64")), blocks=(((None, 0),),)),
+    },
+    settings={},
+    questions=(
+        Question(
+            area="subquery",
+            source=Relation(
+                table="t",
+                where=Call(
+                    "not",
+                    (
+                        Subquery(
+                            kind="in",
+                            relation=Relation(table="u"),
+                            column=Column("u_a", "int32"),
+                            operand=Column("a", "int32"),
+                        ),
+                    ),
+                ),
+            ),
+            select=("rid",),
+        ),
+    ),
+)
+ZEROS_AS_GROUPS = world(
+    "float64",
+    [0.0, -0.0],
+    area="aggregate",
+    select=(),
+    group=Column("a", "float64"),
+    aggregates=(Aggregate("count"),),
+)
+NOT_IN_LIST_WITH_NULL = world("int32", [1], Call("not", (call_with_constants("in", "int32", None, 2),)))
 # The smallest worlds that an engine answers otherwise than the reference, with the entry that says so.
 SHOWN: list[tuple[str, str, dict[str, str], World]] = [
     ("NaN by IEEE 754", "arrow", {}, NAN),
     ("NaN by IEEE 754", "deltalake", SCANNED, NAN),
     ("NaN by IEEE 754", "iceberg", {}, NAN_ABOVE),
     ("NaN by IEEE 754", "iceberg", {}, as_deletes(NAN_ABOVE)),
+    *[("NaN by IEEE 754", name, {}, NAN_ABOVE) for name in ("chdb", "chdb-tables")],
+    *[("zeros that are hashed", name, {}, ZEROS_AS_GROUPS) for name in ("chdb", "chdb-tables")],
+    *[("not in a list with NULL", name, {}, NOT_IN_LIST_WITH_NULL) for name in ("chdb", "chdb-tables")],
+    *[("not in a subquery with NULL", name, {}, NOT_IN_NULL) for name in ("chdb", "chdb-tables")],
+    *[("integers beyond their type", name, {}, BEYOND) for name in ("chdb", "chdb-tables", "daft")],
+    ("the sign of NaN", "daft", {}, NEGATIVE_NAN),
+    ("the sign of zero", "daft", {}, ZERO_IS_ZERO),
     ("the sign of NaN", "datafusion", {}, NEGATIVE_NAN),
     ("the sign of NaN", "deltalake", {}, NEGATIVE_NAN),
     ("the order of zeros", "datafusion", {}, ZEROS_IN_ORDER),
@@ -137,7 +184,7 @@ SHOWN: list[tuple[str, str, dict[str, str], World]] = [
         "not in a list with NULL",
         "polars",
         {},
-        world("int32", [1], Call("not", (call_with_constants("in", "int32", None, 2),))),
+        NOT_IN_LIST_WITH_NULL,
     ),
     ("NULL is not in a list", "arrow", {}, NO_LIST_HAS_NULL),
     ("NULL is not in a list", "arrow", {}, BESIDE_NULL),
@@ -254,6 +301,34 @@ def test_the_list_is_told_in_sentences_and_is_of_known_engines() -> None:
         assert re.match(r"https://", entry.source or "https://"), entry
         assert {*entry.engines, *entry.agreeing} <= set(DECLARED_ENGINES)
         assert not (entry.engines and entry.agreeing)
+
+
+@pytest.mark.parametrize(
+    ("predicate", "asked", "is_in_class"),
+    [
+        (cases.hashes_both_zeros, ZEROS_AS_GROUPS, True),
+        (cases.hashes_both_zeros, ZERO_IN_LIST, True),
+        (cases.hashes_both_zeros, ZERO_IS_ZERO, False),
+        (cases.hashes_both_zeros, ZEROS_IN_ORDER, False),
+        (cases.negates_in_subquery_with_null, NOT_IN_NULL, True),
+        (cases.negates_in_subquery_with_null, NOT_IN_LIST_WITH_NULL, False),
+    ],
+)
+def test_a_class_of_questions_is_narrow(
+    predicate: Callable[[cases.Case], bool], asked: World, is_in_class: bool
+) -> None:
+    assert predicate(cases.Case(asked.questions[0], asked.tables)) is is_in_class
+
+
+def test_a_cast_to_a_date_has_days_as_values() -> None:
+    """Else a count of microseconds would be taken for a count of days, and the year for one out of range."""
+    moment = Column("a", "timestamp(us)")
+    day = Call("day", (Call("cast", (moment,), "date"),), "int8")
+    negative = Call("negate", (day,), "int8")
+    asked = world("timestamp(us)", [-1, None], Call("=", (negative, Literal(1, "int8"))))
+    case = cases.Case(asked.questions[0], asked.tables)
+    assert set(case.values(day)) == {31, None}
+    assert not cases.overflows(case)
 
 
 def test_a_range_of_versions_is_kept() -> None:

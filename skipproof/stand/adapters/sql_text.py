@@ -175,8 +175,12 @@ class Dialect:
         if plain and relation["limit"] is None:
             return table
         what = "DISTINCT " + self.name(relation["distinct"]) if relation["distinct"] else "*"
-        where = " WHERE " + self.term(relation["where"]) if filtered else ""
+        where = f" {self.filter_word(relation)} {self.term(relation['where'])}" if filtered else ""
         return f"(SELECT {what} FROM {table}{where}{self.tail(relation)}) AS {table}"
+
+    def filter_word(self, relation: dict[str, Any]) -> str:
+        """Return the word before the condition on a relation's table."""
+        return "WHERE"
 
     def from_clause(self, question: dict[str, Any]) -> tuple[str, list[str]]:
         """Return the FROM clause, and the conditions of the join that go to WHERE."""
@@ -204,6 +208,14 @@ class Dialect:
         """Return a column of an answer."""
         return self.name(name)
 
+    def answer_term(self, term: dict[str, Any]) -> str:
+        """Return an expression of an answer."""
+        return self.term(term)
+
+    def answer_aggregate(self, aggregate: dict[str, Any]) -> str:
+        """Return an aggregate of an answer."""
+        return self.aggregate(aggregate)
+
     def aggregate(self, aggregate: dict[str, Any]) -> str:
         """Return one aggregate."""
         of = "*" if aggregate["of"] is None else self.column_or_term(aggregate["of"])
@@ -221,8 +233,8 @@ class Dialect:
         what = [self.answer_column(name) for name in question["select"]]
         group = question["group"]
         if group:
-            what.append(self.answer_column(group) if isinstance(group, str) else self.term(group))
-        what += [self.aggregate(aggregate) for aggregate in question["aggregates"]]
+            what.append(self.answer_column(group) if isinstance(group, str) else self.answer_term(group))
+        what += [self.answer_aggregate(aggregate) for aggregate in question["aggregates"]]
         source, conditions = self.from_clause(question)
         if question["where"] is not None:
             conditions = [*conditions, self.term(question["where"])]

@@ -7,7 +7,7 @@ from math import prod
 
 from strategies.engines.engine_tables import StoredTable
 from strategies.engines.engine_values import integer_range
-from strategies.engines.functions import ARITHMETIC, STRICT, meaning
+from strategies.engines.functions import ARITHMETIC, STRICT, meaning, units_per_day
 from strategies.engines.questions import (
     Aggregate,
     Call,
@@ -122,6 +122,9 @@ class Case:
             return (*(None if cell is None else str(cell) for cell in cells), *lacking)
         if term.type == "float64":
             return (*(None if cell is None else float(cell) for cell in cells), *lacking)
+        if term.type == "date":
+            per_day = units_per_day(term.of[0].type)
+            return (*(None if cell is None else cell // per_day for cell in cells), *lacking)
         return (*cells, *lacking)
 
     @property
@@ -200,6 +203,17 @@ def negates_in_of_null(case: Case) -> bool:
     return any(None in case.values(call.of[0]) for call in _under_not(case, "in"))
 
 
+def negates_in_subquery_with_null(case: Case) -> bool:
+    """Tell whether NOT is over an IN of a subquery whose operand or column may be NULL."""
+    for negation in (call for call in case.calls if call.function == "not"):
+        queries = [part for part in subterms(negation) if isinstance(part, Subquery) and part.kind == "in"]
+        for query in queries:
+            operands = (query.column,) if query.operand is None else (query.operand, query.column)
+            if any(None in case.values(operand) for operand in operands):
+                return True
+    return False
+
+
 def negates_nan_test_of_null(case: Case) -> bool:
     """Tell whether NOT is over a NaN test whose operand may be NULL."""
     return any(None in case.values(call.of[0]) for call in _under_not(case, "is nan"))
@@ -245,6 +259,11 @@ def orders_both_zeros(case: Case) -> bool:
 def looks_up_both_zeros(case: Case) -> bool:
     """Tell whether both zeros may meet in an IN, or as keys of a join."""
     return _involves_both_zeros(case, ("in", "join"))
+
+
+def hashes_both_zeros(case: Case) -> bool:
+    """Tell whether both zeros may meet in an IN, as keys of a join or a group, or among distinct values."""
+    return _involves_both_zeros(case, ("in", "join", "group", "distinct"))
 
 
 def nullifies_both_zeros(case: Case) -> bool:

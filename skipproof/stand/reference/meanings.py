@@ -20,8 +20,10 @@ from skipproof.stand.reference.cases import (
     compares_nan,
     compares_negative_nan,
     divides_negative,
+    hashes_both_zeros,
     looks_up_both_zeros,
     negates_in_of_null,
+    negates_in_subquery_with_null,
     negates_in_with_null_member,
     negates_nan_test_of_null,
     nullifies_both_zeros,
@@ -101,9 +103,11 @@ def _reader(case: Case) -> str | None:
 
 # The engines of this package, whose differences are all in the list.
 DECLARED_ENGINES = (
-    "arrow", "datafusion", "deltalake", "duckdb", "duckdb-tables", "iceberg", "polars", "skipproof", "small",
-    "spark",
+    "arrow", "chdb", "chdb-tables", "daft", "datafusion", "deltalake", "duckdb", "duckdb-tables", "iceberg",
+    "polars", "skipproof", "small", "spark",
 )  # fmt: skip
+
+_CLICKHOUSE = ("chdb", "chdb-tables")
 
 MEANINGS: tuple[MeaningDifference, ...] = (
     MeaningDifference(
@@ -128,6 +132,13 @@ MEANINGS: tuple[MeaningDifference, ...] = (
         source="https://docs.pola.rs/releases/upgrade/0.20/",
     ),
     MeaningDifference(
+        name="NaN by IEEE 754",
+        engines=_CLICKHOUSE,
+        applies=compares_nan,
+        reason="Comparisons are those of C++; NaN comes after all numbers in orders of either direction.",
+        source="https://clickhouse.com/docs/sql-reference/statements/select/order-by",
+    ),
+    MeaningDifference(
         name="the sign of NaN",
         engines=("datafusion", "deltalake"),
         applies=of_datafusion_only(compares_negative_nan),
@@ -139,6 +150,20 @@ MEANINGS: tuple[MeaningDifference, ...] = (
         agreeing=DECLARED_ENGINES,
         applies=compares_both_zeros,
         reason="-0.0 is below 0.0 in some engines, and has a hash of its own in others.",
+    ),
+    MeaningDifference(
+        name="the sign of NaN",
+        engines=("daft",),
+        applies=compares_negative_nan,
+        reason="arrow-rs orders by IEEE 754's totalOrder: NaN with its sign bit set is below all numbers.",
+        source="https://arrow.apache.org/rust/arrow_ord/cmp/fn.lt.html",
+    ),
+    MeaningDifference(
+        name="the sign of zero",
+        engines=("daft",),
+        applies=compares_both_zeros,
+        reason="arrow-rs compares by IEEE 754's totalOrder, where -0.0 is below 0.0.",
+        source="https://arrow.apache.org/rust/arrow_ord/cmp/fn.lt.html",
     ),
     MeaningDifference(
         name="the sign of zero",
@@ -168,6 +193,13 @@ MEANINGS: tuple[MeaningDifference, ...] = (
         engines=("arrow", "iceberg"),
         reason="pyarrow's isin and joins compare floats by their bits, where -0.0 is not 0.0.",
         source="https://github.com/apache/arrow/issues/21050",
+    ),
+    MeaningDifference(
+        name="zeros that are hashed",
+        engines=_CLICKHOUSE,
+        applies=hashes_both_zeros,
+        reason="IN, joins, groups and DISTINCT find floats by their bits, where -0.0 is not 0.0.",
+        source="https://github.com/ClickHouse/ClickHouse/issues/2059",
     ),
     MeaningDifference(
         name="the maximum with NaN",
@@ -208,6 +240,20 @@ MEANINGS: tuple[MeaningDifference, ...] = (
         applies=negates_in_with_null_member,
         reason="is_in is false of a value that the list has not, though the list has NULL.",
         source="https://docs.pola.rs/api/python/stable/reference/expressions/api/polars.Expr.is_in.html",
+    ),
+    MeaningDifference(
+        name="not in a list with NULL",
+        engines=_CLICKHOUSE,
+        applies=negates_in_with_null_member,
+        reason="NULL in a list is passed over, unless transform_null_in is set.",
+        source="https://clickhouse.com/docs/sql-reference/operators/in#null-processing",
+    ),
+    MeaningDifference(
+        name="not in a subquery with NULL",
+        engines=_CLICKHOUSE,
+        applies=negates_in_subquery_with_null,
+        reason="NULL of the subquery is passed over, and NULL is not in an empty one is NULL.",
+        source="https://clickhouse.com/docs/sql-reference/operators/in#null-processing",
     ),
     *pyarrow_meanings(
         "NULL is not in a list",

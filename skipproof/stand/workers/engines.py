@@ -12,6 +12,9 @@ _WORKER = Path(__file__).parent / "worker.py"
 # The module that each adapter imports first.
 _BUILT_IN = {
     "arrow": "pyarrow",
+    "chdb": "chdb",
+    "chdb-tables": "chdb",
+    "daft": "daft",
     "datafusion": "datafusion",
     "deltalake": "deltalake",
     "duckdb": "duckdb",
