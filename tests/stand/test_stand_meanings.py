@@ -150,6 +150,23 @@ ZEROS_AS_GROUPS = world(
     group=Column("a", "float64"),
     aggregates=(Aggregate("count"),),
 )
+NAN_AS_KEY = World(
+    tables={
+        **NAN.tables,
+        "u": StoredTable(
+            columns=(Column("u_a", "float64"), Column("u_rid", "int64")), blocks=((("NaN", 0),),)
+        ),
+    },
+    settings={},
+    questions=(
+        Question(
+            area="join",
+            source=Relation(table="t"),
+            select=("rid", "u_rid"),
+            join=Join(kind="inner", right=Relation(table="u"), left_key="a", right_key="u_a"),
+        ),
+    ),
+)
 NOT_IN_LIST_WITH_NULL = world("int32", [1], Call("not", (call_with_constants("in", "int32", None, 2),)))
 # The smallest worlds that an engine answers otherwise than the reference, with the entry that says so.
 SHOWN: list[tuple[str, str, dict[str, str], World]] = [
@@ -164,6 +181,7 @@ SHOWN: list[tuple[str, str, dict[str, str], World]] = [
     *[("integers beyond their type", name, {}, BEYOND) for name in ("chdb", "chdb-tables", "daft")],
     ("the sign of NaN", "daft", {}, NEGATIVE_NAN),
     ("the sign of zero", "daft", {}, ZERO_IS_ZERO),
+    ("NaN that is looked up", "daft", {}, NAN_AS_KEY),
     ("the sign of NaN", "datafusion", {}, NEGATIVE_NAN),
     ("the sign of NaN", "deltalake", {}, NEGATIVE_NAN),
     ("the order of zeros", "datafusion", {}, ZEROS_IN_ORDER),
@@ -310,6 +328,8 @@ def test_the_list_is_told_in_sentences_and_is_of_known_engines() -> None:
         (cases.hashes_both_zeros, ZERO_IN_LIST, True),
         (cases.hashes_both_zeros, ZERO_IS_ZERO, False),
         (cases.hashes_both_zeros, ZEROS_IN_ORDER, False),
+        (cases.looks_up_nan, NAN_AS_KEY, True),
+        (cases.looks_up_nan, NAN, False),
         (cases.negates_in_subquery_with_null, NOT_IN_NULL, True),
         (cases.negates_in_subquery_with_null, NOT_IN_LIST_WITH_NULL, False),
     ],

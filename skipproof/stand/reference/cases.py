@@ -182,6 +182,11 @@ def compares_nan(case: Case) -> bool:
     return any(_may_be(case, operands, NANS) for _, operands in case.comparisons)
 
 
+def looks_up_nan(case: Case) -> bool:
+    """Tell whether a NaN is a key of a join, or in an IN."""
+    return any(how in ("in", "join") and _may_be(case, operands, NANS) for how, operands in case.comparisons)
+
+
 def takes_maximum_of_nan(case: Case) -> bool:
     """Tell whether a maximum may be over a NaN."""
     return any(how == "max" and _may_be(case, operands, NANS) for how, operands in case.comparisons)

@@ -22,6 +22,7 @@ from skipproof.stand.reference.cases import (
     divides_negative,
     hashes_both_zeros,
     looks_up_both_zeros,
+    looks_up_nan,
     negates_in_of_null,
     negates_in_subquery_with_null,
     negates_in_with_null_member,
@@ -157,6 +158,12 @@ MEANINGS: tuple[MeaningDifference, ...] = (
         applies=compares_negative_nan,
         reason="arrow-rs orders by IEEE 754's totalOrder: NaN with its sign bit set is below all numbers.",
         source="https://arrow.apache.org/rust/arrow_ord/cmp/fn.lt.html",
+    ),
+    MeaningDifference(
+        name="NaN that is looked up",
+        engines=("daft",),
+        applies=looks_up_nan,
+        reason="Joins and IN of a subquery find no NaN equal to another one; comparisons do.",
     ),
     MeaningDifference(
         name="the sign of zero",
