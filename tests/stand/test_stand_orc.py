@@ -1,5 +1,6 @@
 """A table is written as ORC for the engines that read it, if every reader of ORC reads the same rows."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,12 @@ from pyarrow import orc
 from skipproof.stand.hunt.examining import plain_form, pruned_form
 from skipproof.stand.hunt.hunting import capabilities
 from skipproof.stand.reference.engine import SmallEngine
+from skipproof.stand.workers.workers import Worker
 from strategies.engines.capabilities import Capabilities
 from strategies.engines.engine_questions import worlds
 from strategies.engines.engine_tables import ALONE, ORC, StoredLayout, StoredTable
 from strategies.engines.files import ORC_OPTIONS, is_possible_in_orc, write_stored
-from strategies.engines.questions import Column
+from strategies.engines.questions import Column, Question, Relation
 
 RID = Column("rid", "int64")
 GREGORIAN_DAY = -141_427
@@ -78,6 +80,25 @@ def test_a_form_says_that_its_files_are_orc(tmp_path: Path) -> None:
     form = pruned_form(SmallEngine(), table("uint8", [1]), tmp_path / "u", write_stored)
     assert "format" not in form
     assert "format" not in plain_form(SmallEngine(), table("int32", [1]))
+
+
+@pytest.mark.spark
+def test_spark_reads_orc_but_no_timestamps_of_it(
+    engine_worker: Callable[[str], Worker], tmp_path: Path
+) -> None:
+    """What skipproof prunes is Parquet alone."""
+    pytest.importorskip("pyspark")
+    spark = engine_worker("spark")
+    assert "orc" in spark.hello.formats
+    assert "orc" not in engine_worker("skipproof").hello.formats
+    question = Question(area="filter", source=Relation(table="t"), select=("a",)).json()
+    for type_, cell in (("int32", 5), ("date", GREGORIAN_DAY), ("decimal(9,2)", "1.50"), ("string", "é")):
+        form = pruned_form(spark, table(type_, [cell, None]), tmp_path / type_, write_stored)
+        assert form["format"] == "orc"
+        (answer,) = spark.ask(tables={"t": form}, settings={}, questions=[question])["answers"]
+        assert answer == {"rows": [[cell], [None]]}
+    form = pruned_form(spark, table("timestamp(us)", [0]), tmp_path / "times", write_stored)
+    assert spark.ask(tables={"t": form}, settings={}, questions=[question])["kind"] == "unsupported"
 
 
 def test_orc_is_drawn_for_engines_that_read_it_alone() -> None:

@@ -34,7 +34,8 @@ class OnSkipproof(OnSpark):
         hello = super().hello()
         settings = {name: values for name, values in hello["settings"].items() if name not in _UNPRUNED}
         settings[_RUNTIME] = ["true", "false"]
-        return dict(hello, engine="skipproof", version=version("skipproof"), settings=settings)
+        own = {"engine": "skipproof", "version": version("skipproof"), "formats": ["parquet"]}
+        return hello | own | {"settings": settings}
 
     def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
         """Return text that makes a view for each table, as for Spark."""

@@ -54,6 +54,9 @@ _SETTINGS = {
     "parquet.filter.columnindex.enabled": ["true", "false"],
     "parquet.filter.dictionary.enabled": ["true", "false"],
     "parquet.filter.bloom.enabled": ["true", "false"],
+    "spark.sql.orc.filterPushdown": ["true", "false"],
+    "spark.sql.orc.enableVectorizedReader": ["true", "false"],
+    "spark.sql.orc.aggregatePushdown": ["false", "true"],
     "spark.sql.sources.useV1SourceList": ["avro,csv,json,kafka,orc,parquet,text", ""],
     "spark.sql.optimizer.dynamicPartitionPruning.enabled": ["true", "false"],
     "spark.sql.optimizer.runtime.bloomFilter.applicationSideScanSizeThreshold": ["10GB", "0"],
@@ -174,6 +177,7 @@ class OnSpark(Adapter):
             "engine": "spark",
             "version": pyspark.__version__,
             "tables": "files",
+            "formats": ["parquet", "orc"],
             "areas": ["filter", "limit", "topk", "join", "aggregate", "window", "set", "subquery"],
             "without": {"functions": ["unordered window"], "types": _TYPES_MISSING, "joins": []},
             "settings": _SETTINGS,
@@ -220,12 +224,16 @@ class OnSpark(Adapter):
             # The base path is above the file and one directory for each column.
             base = Path(table["files"][0]).parents[len(partitions[0])]
             reader += f".option('basePath', {str(base)!r})"
-        if partitions or table.get("schemas_differ"):
+        format_ = table.get("format", "parquet")
+        # Its reader of ORC has no timestamps without a zone, and fails for what pyarrow writes before 1970.
+        if format_ == "orc" and any("timestamp" in column["type"] for column in table["columns"]):
+            raise Unsupported("timestamps in ORC")
+        if partitions or table.get("schemas_differ") or format_ != "parquet":
             reader += f".schema({schema!r})"
         files = [_IN_GLOBS.sub(r"\\\g<0>", path) for path in table["files"]]
         if table.get("schemas_differ") and _MAJOR < 4:
             self._refuse_widening(files, schema)
-        return f"{reader}.parquet({', '.join(map(repr, files))})"
+        return f"{reader}.format({format_!r}).load([{', '.join(map(repr, files))}])"
 
     def _refuse_widening(self, files: list[str], schema: str) -> None:
         """Refuse files with narrower types, of which Spark before version 4 widens only decimals."""
