@@ -28,7 +28,7 @@ from skipproof.stand.hunt.findings import (
 )
 from skipproof.stand.hunt.hunting import Hunt, Limits, capabilities, hunt
 from skipproof.stand.hunt.upstream import save_report, upstream_report
-from skipproof.stand.hunt.writing import available_writers, make_write
+from skipproof.stand.hunt.writing import available_writers, make_write, writer_name
 from skipproof.stand.report.report import write_report
 from skipproof.stand.workers import engines
 from skipproof.stand.workers.workers import Hello, Worker, WorkerError
@@ -54,6 +54,7 @@ class CheckRequest:
         findings: Where a folder is made for each cause; None makes none.
         upstream: Where a folder is made for the report of each cause to its engine; None makes none.
         writers: Engines that write files too, beside pyarrow and the engine itself.
+        writer_python: The interpreter of the workers of `writers`.
     """
 
     examples: int | None
@@ -64,6 +65,7 @@ class CheckRequest:
     findings: Path | None = None
     upstream: Path | None = None
     writers: tuple[str, ...] = ()
+    writer_python: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,10 +127,13 @@ def check_each(
             worker = stack.enter_context(_start_worker(name, "--engine", python=request.python))
             workers = {name: worker}
             for writer in request.writers:
-                if writer not in workers:
-                    workers[writer] = stack.enter_context(_start_worker(writer, "--writer"))
-                if not workers[writer].hello.writes:
+                if worker.hello.tables == "own":
+                    raise InputError(f"--writer {writer}: {name} makes its tables itself")
+                started = stack.enter_context(_start_worker(writer, "--writer", python=request.writer_python))
+                if not started.hello.writes:
                     raise InputError(f"--writer {writer}: it does not write files")
+                if (started.hello.engine, started.hello.version) != (name, worker.hello.version):
+                    workers[writer_name(started.hello)] = started
             try:
                 with progress() as say:
                     checked = _check(worker, request, workers, say)

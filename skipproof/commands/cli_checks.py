@@ -70,6 +70,15 @@ def check(
             help="An engine that writes files too, beside pyarrow and the engine itself. Repeatable.",
         ),
     ] = None,
+    writer_python: Annotated[
+        str | None,
+        typer.Option(
+            "--writer-python",
+            metavar="INTERPRETER",
+            help="With --writer: what runs it; so it may be of another release.",
+            show_default="this one",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Put engines on the stand: hunt for rows that their pruning loses."""
@@ -77,6 +86,8 @@ def check(
         from skipproof.commands import checking
     if area is not None and area not in AREAS:
         raise InputError(f"--class {area}: it is one of {', '.join(AREAS)}")
+    if writer_python is not None and not writer:
+        raise InputError("--writer-python: it runs a --writer; give one too")
     request = checking.CheckRequest(
         examples=1_000 if examples is None and seconds is None else examples,
         seconds=seconds,
@@ -86,6 +97,7 @@ def check(
         findings=findings,
         upstream=report_upstream,
         writers=tuple(writer or ()),
+        writer_python=writer_python,
     )
     checking.prepare_outputs(request, report)
     progress = functools.partial(show_progress, quiet=as_json)

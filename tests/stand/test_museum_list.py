@@ -1,16 +1,22 @@
-"""The museum's releases are named well, and a finding is in their area only if it has its traits."""
+"""The museum's releases are named well; what convicts them is in their area, and results are kept."""
 
 import importlib
+import json
+import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
 
+from mutants.small_engine.catalogue import MUTANTS
 from skipproof.stand.hunt.examining import ask_each
 from skipproof.stand.workers import engines
 from skipproof.stand.workers.workers import TimedOut
 from strategies.engines.engine_questions import World
-from strategies.engines.questions import Question, Relation
+from strategies.engines.engine_tables import StoredLayout, StoredTable
+from strategies.engines.questions import Call, Column, Literal, Question, Relation
 
 PATH = Path(__file__).parents[2] / "bench" / "museum.py"
 
@@ -23,24 +29,43 @@ def museum():
         yield importlib.import_module(PATH.stem)
 
 
-def test_each_release_is_pinned_and_of_an_engine_that_can_be_asked(museum):
-    assert len({one.name for one in museum.RELEASES}) == len(museum.RELEASES) == 14
-    for release in museum.RELEASES:
+@pytest.fixture(scope="module")
+def releases(museum):
+    return importlib.import_module("museums.releases")
+
+
+@pytest.fixture(scope="module")
+def trials(museum):
+    return importlib.import_module("museums.trials")
+
+
+@pytest.mark.parametrize(("room", "count"), [(1, 14), (2, 17)])
+def test_each_release_is_pinned_and_of_an_engine_that_can_be_asked(releases, room, count):
+    assert len({release.name for release in releases.ROOMS[room]}) == len(releases.ROOMS[room]) == count
+    for release in releases.ROOMS[room]:
         assert release.engine in engines.engine_names()
-        package, _, version = release.name.rpartition("-")
-        assert package == release.package
-        assert museum.CURRENT[package][0].partition("[")[0] == package
-        assert release.pins[0].endswith(f"=={version}")
+        for pins in (release.pins, *((release.writer.pins,) if release.writer else ())):
+            package, _, version = releases.environment_name(pins).rpartition("-")
+            assert package == releases.pinned_package(pins)
+            assert releases.CURRENT[package][0].partition("[")[0] == package
+            assert pins[0].endswith(f"=={version}")
+        assert release.name.startswith(releases.environment_name(release.pins))
         assert release.area
         assert release.traits
 
 
-def test_a_finding_is_in_an_area_if_it_has_a_trait_of_each(museum):
+def test_the_traits_of_a_trial_of_a_writer_name_its_release(releases):
+    (release,) = [release for release in releases.ROOMS[2] if release.writer is not None]
+    package, _, version = releases.environment_name(release.writer.pins).rpartition("-")
+    assert (f"written by {package} {version}",) in release.traits
+
+
+def test_a_finding_is_in_an_area_if_it_has_a_trait_of_each(trials):
     traits = (("left join", "full join"), ("LIMIT",))
-    assert museum.in_area(frozenset({"join: rows lost", "full join", "LIMIT"}), traits)
-    assert not museum.in_area(frozenset({"join: rows lost", "full join"}), traits)
-    assert museum.in_area(frozenset({"topk: rows lost"}), (("topk",),))
-    assert not museum.in_area(frozenset({"topk: an error instead of rows"}), (("topk",),))
+    assert trials.in_area(frozenset({"join: rows lost", "full join", "LIMIT"}), traits)
+    assert not trials.in_area(frozenset({"join: rows lost", "full join"}), traits)
+    assert trials.in_area(frozenset({"topk: rows lost"}), (("topk",),))
+    assert not trials.in_area(frozenset({"topk: an error instead of rows"}), (("topk",),))
 
 
 def test_a_release_that_hangs_is_not_asked_the_rest():
@@ -68,3 +93,133 @@ def test_a_release_that_hangs_is_not_asked_the_rest():
         "unsupported",
     ]
     assert Hanging.asked == [4, 1, 1]
+
+
+def test_a_pinned_release_that_is_installed_here_needs_no_environment(trials, monkeypatch, tmp_path):
+    monkeypatch.setattr(trials.metadata, "version", lambda package: "1.0")
+    assert trials.pinned_interpreter(("duckdb==1.0", "pyarrow"), tmp_path) is None
+    python = tmp_path / "duckdb-1.1" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.touch()
+    assert trials.pinned_interpreter(("duckdb==1.1",), tmp_path) == str(python)
+
+
+@pytest.fixture
+def current_trial(trials, monkeypatch):
+    """The trial of a current release, whose engine is a wrong small engine of this process."""
+    monkeypatch.setattr(trials, "SECONDS_TO_SHRINK", 0.0)
+    worker = next(mutant for mutant in MUTANTS if mutant.name == "unstated is null").engine()
+    release = SimpleNamespace(name="small-1", area="", traits=(("filter",),), is_current=True)
+    return trials._Judge(release, trials.Side(reader=worker, workers={}), None)
+
+
+def test_a_current_release_is_convicted_by_itself_and_the_reference(current_trial):
+    """No later release is asked; the engine with nothing to prune by and the reference must agree."""
+    trial = current_trial.run(seed=0, seconds_max=20.0)
+    assert trial.finding is not None
+    assert any(trait.startswith("filter: ") for trait in trial.finding.traits)
+    assert not trial.elsewhere
+    result = trial.to_dict()
+    assert result["convicted"]
+    assert json.loads(json.dumps(result)) == result
+
+
+def test_a_current_release_is_not_convicted_where_the_reference_has_no_opinion(
+    trials, current_trial, monkeypatch
+):
+    silent = SimpleNamespace(opinion=lambda *_: SimpleNamespace(none="NaN"))
+    monkeypatch.setattr(trials, "Reference", lambda _: silent)
+    assert current_trial.run(seed=0, seconds_max=0.5).finding is None
+
+
+def test_a_contradiction_of_the_reference_alone_may_not_count(trials):
+    """Most pruning is at fault only where the engine contradicts itself."""
+    found = frozenset({"filter: rows lost", "against the reference"})
+    assert trials.in_area(found, (("filter",),))
+    assert not trials.in_area(found, (("filter",), (trials.BY_ITSELF,)))
+    assert trials.in_area(found - {"against the reference"}, (("filter",), (trials.BY_ITSELF,)))
+
+
+def test_functions_of_a_question_tell_an_area(trials):
+    """IN and = are of one family of traits."""
+    column = Column("a", "int32")
+    tested = Call("in", (Call("+", (column, Literal(1, "int32"))), Literal(1, "int32")))
+    question = Question(area="filter", source=Relation(table="t", where=tested), select=("a",))
+    assert trials.functions(question) == {"function in", "function +"}
+
+
+def test_a_release_is_not_asked_for_settings_and_layouts_that_it_lacks(trials):
+    """A newer release may have lost an option, without which it can be right all the same."""
+
+    def client(tables, layouts):
+        return SimpleNamespace(
+            hello=SimpleNamespace(tables=tables, layouts=layouts, settings={"threads": ["1"]})
+        )
+
+    options = {"rows_per_file": 1, "metrics": "none"}
+    layout = StoredLayout(format_options=options)
+    layouts = {"t": layout, "u": replace(layout, writer="w 1")}
+    tables = {name: StoredTable(columns=(), blocks=(), layout=layout) for name, layout in layouts.items()}
+    world = World(tables=tables, settings={"threads": "1", "old": "2"}, questions=())
+    for reader, t, u in (
+        (client("own", {"metrics": []}), {"metrics": "none"}, {"metrics": "none"}),
+        (client("files", {"metrics": []}), {}, {"rows_per_file": 1}),
+    ):
+        side = trials.Side(reader=reader, workers={"w 1": client("files", {"rows_per_file": []})})
+        supported = trials.supported_world(world, side)
+        assert supported.settings == {"threads": "1"}
+        assert [table.layout.format_options for table in supported.tables.values()] == [t, u]
+
+
+def result(name, seed, **more):
+    return {
+        "release": name,
+        "area": "",
+        "seed": seed,
+        "seconds_max": 5.0,
+        "because": "",
+        "convicted": True,
+        "difference": "",
+        "examples": 1,
+        "seconds": 1.0,
+        "elsewhere": [],
+        **more,
+    }
+
+
+def test_results_are_taken_from_the_file_but_those_of_other_seconds_or_of_no_question(museum, tmp_path):
+    path = tmp_path / "room.jsonl"
+    lines = [result("a", 1), result("a", 2, because="it ended"), result("b", 1, seconds_max=300.0)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    assert museum.saved_results(path, seconds_max=5.0) == {("a", 1): lines[0]}
+    assert museum.saved_results(tmp_path / "none", seconds_max=5.0) == {}
+
+
+@pytest.mark.parametrize(("convicted", "is_enough"), [(3, True), (2, True), (1, False)])
+def test_two_of_three_seeds_convict(museum, convicted, is_enough):
+    results = [result("a", seed, convicted=seed < convicted) for seed in range(3)]
+    assert museum.is_convicted(results) is is_enough
+
+
+def test_a_second_run_tries_only_what_the_file_lacks(museum, monkeypatch, tmp_path, capsys):
+    """The table and the status have the results of both runs."""
+    tried = []
+
+    def run_trials(tasks, environments, *, jobs, seconds_max):
+        for release, seed in tasks:
+            tried.append((release.name, seed))
+            yield result(release.name, seed, convicted=seed != 9, seconds_max=seconds_max)
+
+    monkeypatch.setattr(museum, "run_trials", run_trials)
+    name = museum.ROOMS[2][0].name
+    for seeds in ("7,8", "7,8,9"):
+        arguments = ["--room", "2", "--only", name, "--seeds", seeds, "--environments", str(tmp_path)]
+        monkeypatch.setattr(sys, "argv", ["museum.py", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            museum.main()
+        assert not ended.value.code
+    assert tried == [(name, 7), (name, 8), (name, 9)]
+    printed = capsys.readouterr()
+    assert "NOT CONVICTED" in printed.err
+    assert "1 of 1 convicted" in printed.out
+    assert len((tmp_path / "room-2.jsonl").read_text(encoding="utf-8").splitlines()) == 3

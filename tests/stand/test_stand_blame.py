@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,13 @@ def test_of_a_table_in_an_engines_own_format_no_footer_is_blamed() -> None:
     assert one.blame is Blame.TABLE
     assert wrong(one).verdict is Discrepancy.LOST
     assert one.source == "pruned"
+
+
+def test_a_reader_of_tables_of_another_library_is_compared_with_its_memory() -> None:
+    """Its plain form is no table of the format."""
+    engine = Losing(is_pruned, tables="own")
+    engine.hello = replace(engine.hello, engine="small-format", reader="small")
+    assert confirm_failure(engine).blame is Blame.MEMORY
 
 
 @pytest.mark.parametrize("question", [ALL, FIRST], ids=["whole", "LIMIT"])

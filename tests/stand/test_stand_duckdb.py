@@ -164,7 +164,8 @@ def test_a_script_over_duckdb_s_own_tables_runs_alone(tmp_path):
     """It makes the tables, in row groups, and asks them; the worker's directory is gone by then."""
     columns = [{"name": "a", "type": "string"}, {"name": "rid", "type": "int64"}]
     table = {"columns": columns, "blocks": [[["it's", 0]], [[None, 1], ["b", 2]]]}
-    for layout in ({}, {"checkpoint": "before deleting"}, {"checkpoint": "after deleting"}):
+    layouts = {}, {"checkpoint": "before deleting"}, {"checkpoint": "after deleting"}, {"reattached": True}
+    for layout in layouts:
         whole = Question(area="filter", source=Relation(table="t"), select=("a", "rid"))
         nulls = Call("is null", (Column("a", "string"),))
         gone = Question(
@@ -184,3 +185,16 @@ def test_a_script_over_duckdb_s_own_tables_runs_alone(tmp_path):
                 [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
             )
             assert ran.stdout == f"{count}\n"
+
+
+def test_a_database_that_is_attached_again_has_the_statistics_of_its_file():
+    """Of a table in memory nothing is attached again; the answers are the same."""
+    adapter = on_duckdb_tables.OnDuckDBTables()
+    for layout, times in (({}, 0), ({"reattached": True}, 1)):
+        tables = {name: table | {"layout": layout} for name, table in TABLES.items()}
+        text, _ = adapter.setup(tables, {})
+        assert text.count("DETACH disk") == text.count("ATTACH '") == times
+        base: dict[str, Any] = {}
+        exec(adapter.start(), base)
+        request = {"tables": tables, "questions": [COUNTED.json()]}
+        assert serving._answer_request(adapter, request, base) == {"answers": [{"rows": [[4]]}]}

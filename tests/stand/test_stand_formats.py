@@ -270,9 +270,12 @@ LAYOUTS = {
         {"checkpoint_after": 2, "stats_columns": "rid"},
         {"checkpoint_after": 2, "indexed_columns": 2},
         {"partition_by": "s"},
+        {"blocks_per_append": 2, "bytes_per_file": 1, "rows_per_group": 1},
+        {"rows_per_page": 1, "bloom_filters": "s"},
     ],
     "iceberg": [
         {"metrics": "none"},
+        {"blocks_per_append": 2, "bytes_per_file": 1, "rows_per_group": 1},
         {"metrics": "counts"},
         {"metrics": "truncate(2)"},
         {"partition": {"column": "s", "transform": "truncate(1)"}},

@@ -219,8 +219,9 @@ def test_check_prints_a_verdict_and_its_status_is_the_verdict(tmp_path):
         (["--engine", "duckdb", "--class", "nosuch"], "it is one of filter, limit"),
         (["--engine", "duckdb", "--class", "dml"], "duckdb answers aggregate, filter"),
         (["--engine", "duckdb", "--python", "/nowhere/python"], "cannot be started"),
+        (["--engine", "duckdb", "--writer-python", "/nowhere"], "--writer-python: it runs a --writer"),
     ],
-    ids=["engine", "class", "class of this engine", "interpreter"],
+    ids=["engine", "class", "class of this engine", "interpreter", "writer"],
 )
 def test_bad_usage_gets_one_sentence(arguments, sentence):
     ran = CliRunner().invoke(app, ["check", *arguments])

@@ -121,7 +121,7 @@ def test_deltalake_takes_batches_in_each_form_that_releases_give():
 
     batches = pa.table({"a": [1, 2]}).to_batches()
     names: dict[str, Any] = {"pa": pa}
-    exec(on_deltalake._OPEN, names)
+    exec(on_deltalake._READ, names)
     for found in (batches, Fetched(), pa.table({"a": [1, 2]})):
         assert names["batches"](found) == batches
 
@@ -130,9 +130,9 @@ def test_deltalake_takes_batches_in_each_form_that_releases_give():
 def early_iceberg(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The adapter over a PyIceberg without appends in transactions, deletes and the adding of files."""
     pytest.importorskip("pyiceberg")
-    from skipproof.stand.adapters import on_iceberg
+    from skipproof.stand.adapters import iceberg_tables, on_iceberg
 
-    append = on_iceberg.Transaction.append
+    append = iceberg_tables.Transaction.append
 
     def alone(table: Any, block: pa.Table) -> None:
         transaction = table.transaction()
@@ -140,7 +140,7 @@ def early_iceberg(monkeypatch: pytest.MonkeyPatch) -> Any:
         transaction.commit_transaction()
 
     monkeypatch.setattr(on_iceberg.Table, "append", alone)
-    monkeypatch.delattr(on_iceberg.Transaction, "append")
+    monkeypatch.delattr(iceberg_tables.Transaction, "append")
     monkeypatch.delattr(on_iceberg.Table, "delete")
     monkeypatch.delattr(on_iceberg.Table, "add_files")
     return on_iceberg
@@ -155,7 +155,7 @@ def test_iceberg_makes_tables_where_each_append_is_a_transaction(early_iceberg, 
     table = {"columns": COLUMNS, "blocks": [[[5, 0], [None, 1]], [[7, 2]]], "statistics": statistics}
     question = Question(area="filter", source=Relation(table="t"), select=("a", "rid"))
     assert sorted(answer(adapter, table, question), key=str) == [[5, 0], [7, 2], [None, 1]]
-    files = list(Path(adapter.names["directory"].name).rglob("*.parquet"))
+    files = list(Path(adapter.tables.names["directory"].name).rglob("*.parquet"))
     column = [pq.ParquetFile(file).metadata.row_group(0).column(0) for file in files]
     assert [one.statistics is not None for one in column] == [statistics] * 2
 
@@ -208,11 +208,11 @@ def test_iceberg_takes_an_offset_from_the_rows_that_it_found(iceberg, limit, off
 
 def test_deltalake_is_told_no_statistics_of_bytes_where_it_refuses_them(monkeypatch):
     pytest.importorskip("deltalake")
-    from skipproof.stand.adapters import on_deltalake
+    from skipproof.stand.adapters import delta_tables, on_deltalake
 
     table = {"columns": [{"name": "a", "type": "binary"}, COLUMNS[1]], "blocks": [[["00", 0]]]}
     table["layout"] = {"stats_columns": "a"}
-    monkeypatch.setattr(on_deltalake, "_has_statistics_of_bytes", lambda: False)
+    monkeypatch.setattr(delta_tables, "has_statistics_of_bytes", lambda: False)
     with pytest.raises(Unsupported, match="statistics of bytes"):
         on_deltalake.OnDeltaLake().setup({"t": table}, {})
     table["layout"] = {"stats_columns": "rid"}
@@ -233,10 +233,12 @@ def test_deltalake_without_queries_is_asked_what_a_scan_answers(monkeypatch):
 def test_iceberg_has_no_partitions_by_transforms_whose_package_is_missing(iceberg, monkeypatch):
     from pyiceberg.transforms import BucketTransform
 
+    from skipproof.stand.adapters import iceberg_tables
+
     def missing(*_: object) -> None:
         raise ModuleNotFoundError
 
     monkeypatch.setattr(BucketTransform, "pyarrow_transform", missing)
-    offered = [one["value"]["transform"] for one in iceberg._partitions()]
+    offered = [one["value"]["transform"] for one in iceberg_tables._partitions()]
     assert "identity" in offered
     assert "bucket(2)" not in offered

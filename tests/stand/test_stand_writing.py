@@ -1,14 +1,27 @@
 """Files of a table are written by the one that its layout names, or else by pyarrow."""
 
+import contextlib
+import sys
 from dataclasses import replace
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from skipproof.stand.hunt.hunting import capabilities
-from skipproof.stand.hunt.writing import NotWritten, available_writers, make_write, write_with_worker
+from pruning.errors import InputError
+from skipproof.commands import checking
+from skipproof.stand.hunt.hunting import Hunt, capabilities
+from skipproof.stand.hunt.writing import (
+    NotWritten,
+    available_writers,
+    make_write,
+    write_with_worker,
+    writer_name,
+    writer_releases,
+)
 from skipproof.stand.workers import engines
 from skipproof.stand.workers.workers import Died, Hello, Worker
+from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import StoredLayout, StoredTable
 from strategies.engines.questions import Column
 
@@ -107,3 +120,77 @@ def test_an_engine_writes_with_each_of_its_options(name, tmp_path):
 
 def test_engines_of_files_have_no_layouts_of_their_own(duckdb):
     assert capabilities(duckdb).layouts is None
+
+
+def test_a_finding_names_the_release_of_each_writer(duckdb):
+    """An engine's own name in a layout is its running release; a foreign writer's name has its release."""
+    layouts = {"t": StoredLayout(), "u": StoredLayout(writer="duckdb"), "v": StoredLayout(writer="lame 1")}
+    tables = {name: replace(TABLE, layout=layout) for name, layout in layouts.items()}
+    world = World(tables=tables, settings={}, questions=())
+    assert writer_releases(world, duckdb.hello) == {
+        "t": f"pyarrow {pa.__version__}",
+        "u": f"duckdb {duckdb.hello.version}",
+        "v": "lame 1",
+    }
+    assert writer_releases(world, replace(duckdb.hello, tables="own")) == {}
+
+
+@contextlib.contextmanager
+def silent():
+    yield lambda *_: None
+
+
+@pytest.fixture
+def hunted_writers(monkeypatch):
+    """The writers of each hunt that `check` would begin."""
+    writers = []
+
+    def no_hunt(worker, able, *_, **__):
+        writers.append(able.writers)
+        return Hunt()
+
+    monkeypatch.setattr(checking, "hunt", no_hunt)
+    return writers
+
+
+def test_a_writer_has_an_interpreter_of_its_own_and_is_named_by_its_release(hunted_writers, monkeypatch):
+    """Files of it stand beside those of the reader itself, also where both are releases of one engine."""
+    pythons = []
+    find_engine = engines.find_engine
+
+    def find(name, *, python=None):
+        pythons.append((name, python))
+        return find_engine(name)
+
+    monkeypatch.setattr(engines, "find_engine", find)
+    release = Hello.from_message
+    versions = iter(["1.0", "0.9"])
+
+    def of_another_release(message):
+        return replace(release(message), version=next(versions))
+
+    monkeypatch.setattr(Hello, "from_message", of_another_release)
+    request = checking.CheckRequest(
+        examples=1, seconds=None, area="filter", writers=("duckdb",), writer_python=sys.executable
+    )
+    list(checking.check_each(["duckdb"], request, silent))
+    assert pythons == [("duckdb", None), ("duckdb", sys.executable)]
+    (writers,) = hunted_writers
+    assert list(writers) == ["pyarrow", "duckdb", "duckdb 0.9"]
+
+
+def test_a_writer_that_is_the_reader_itself_does_not_write_twice(hunted_writers):
+    request = checking.CheckRequest(examples=1, seconds=None, area="filter", writers=("duckdb",))
+    list(checking.check_each(["duckdb"], request, silent))
+    assert list(hunted_writers[0]) == ["pyarrow", "duckdb"]
+
+
+def test_an_engine_with_tables_of_its_own_takes_no_writer(hunted_writers):
+    request = checking.CheckRequest(examples=1, seconds=None, writers=("duckdb",))
+    with pytest.raises(InputError, match="--writer duckdb: duckdb-tables makes its tables itself"):
+        list(checking.check_each(["duckdb-tables"], request, silent))
+    assert not hunted_writers
+
+
+def test_the_name_of_a_writer_is_its_engine_and_release(duckdb):
+    assert writer_name(duckdb.hello) == f"duckdb {duckdb.hello.version}"

@@ -9,13 +9,17 @@ from typing import Any
 
 from .serving import Unsupported, parse_nested_type, parse_type, struct_fields
 
-# The start of programs: functions that return the rows of Arrow batches, with dates and times as counts.
-ROWS = """\
+# The names of values in programs.
+VALUES = """\
 import pyarrow as pa
 from decimal import Decimal
 
 nan, inf = float("nan"), float("inf")
-PER_MICROSECOND = {"s": (1_000_000, 1), "ms": (1_000, 1), "us": (1, 1), "ns": (1, 1_000)}
+"""
+# The start of programs: functions that return the rows of Arrow batches, with dates and times as counts.
+ROWS = f"""\
+{VALUES}\
+PER_MICROSECOND = {{"s": (1_000_000, 1), "ms": (1_000, 1), "us": (1, 1), "ns": (1, 1_000)}}
 
 def cells(column):
     if pa.types.is_date32(column.type):

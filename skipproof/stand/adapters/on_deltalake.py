@@ -1,38 +1,24 @@
-"""The adapter of delta-rs, which appends each block to a table, and reads by queries or by pyarrow."""
+"""The adapter of delta-rs, which reads the tables that it writes by queries or by pyarrow."""
 
 from __future__ import annotations
 
-import functools
 import inspect
 import itertools
-import tempfile
 from importlib.metadata import version
 from typing import Any
 
 import deltalake
 import pyarrow as pa
 
-from .arrow_text import ROWS, arrow_expression, arrow_schema, arrow_table
+from .arrow_text import ROWS, arrow_expression
+from .delta_tables import DeltaTables
 from .on_datafusion import COUNTED_SETS, DEFAULTS, PARTITIONS, DataFusion, settings_to_try
 from .serving import QUERIED_AREAS, Adapter, Unsupported
 
-_OPEN = """\
-import shutil
-import tempfile
-
+_READ = f"""\
+{ROWS}\
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
-from deltalake import *
-
-directory = tempfile.TemporaryDirectory()
-
-def create(name, blocks, checkpoint_after=None, **options):
-    path = directory.name + "/" + name
-    for number, block in enumerate(blocks, 1):
-        write_deltalake(path, block, mode="append", **options)
-        if number == checkpoint_after:
-            DeltaTable(path).create_checkpoint()
-    return DeltaTable(path)
+import shutil
 
 def copied(name, copy):
     return DeltaTable(shutil.copytree(directory.name + "/" + name, directory.name + "/" + copy))
@@ -42,15 +28,7 @@ def batches(found):
         return found
     return found.fetchall() if hasattr(found, "fetchall") else pa.table(found).to_batches()
 
-tables = {}
 """
-_NO_STATISTICS_RUST = (
-    "writer_properties=WriterProperties("
-    "default_column_properties=ColumnProperties(statistics_enabled='NONE'))"
-)
-_NO_STATISTICS_ARROW = "file_options=ds.ParquetFileFormat().make_write_options(write_statistics=False)"
-# Types that Delta does not have: it reads columns of them back as other types.
-_TYPES_MISSING = ["uint8", "uint16", "uint32", "uint64", "timestamp(ns)"]
 # Types that only some versions have, with a cell of each.
 _TYPES_TO_TRY = {"int8": 1, "int16": 1, "timestamp(ms)": 1, "timestamp(us)": 1, "timestamp(us,UTC)": 1}
 # Functions that a scan by pyarrow does not support, for versions that read only by pyarrow.
@@ -58,15 +36,6 @@ _NOT_SCANNED = [
     "%", "try cast", "null in list", "limited relation", "distinct relation", "group by", "min", "max",
     "count", "sum", "filtered aggregate", "having",
 ]  # fmt: skip
-# The options of tables; `docs/reference/table-layouts.md` defines them.
-_LAYOUTS = {
-    "checkpoint_after": [1, 2, 4],
-    "indexed_columns": ["0", "1"],
-    "stats_columns": ["{a}", "{rid}", "{b}"],
-    "partition_by": [
-        {"only": ["int8", "int16", "int32", "int64", "string", "date", "boolean"], "value": "{a}"}
-    ],
-}
 
 
 class OnDeltaLake(Adapter):
@@ -75,7 +44,7 @@ class OnDeltaLake(Adapter):
     def __init__(self) -> None:
         self.sql = DataFusion()
         self.numbers = itertools.count()
-        self.names: dict[str, Any] = {}
+        self.tables = DeltaTables()
         self.changes = hasattr(deltalake.DeltaTable, "delete")
         self.builder = getattr(deltalake, "QueryBuilder", None)
         self.reader = "query" if self.builder else "pyarrow"
@@ -96,12 +65,12 @@ class OnDeltaLake(Adapter):
             "areas": areas,
             "without": {
                 "functions": functions,
-                "types": _TYPES_MISSING + self._types_not_read(),
+                "types": DeltaTables.types_missing + self._types_not_read(),
                 "joins": COUNTED_SETS,
             },
             "settings": settings,
             "single_threaded": {PARTITIONS: "1"} if PARTITIONS in settings else {},
-            "layouts": _LAYOUTS,
+            "layouts": self.tables.layouts(),
             "writes": False,
         }
 
@@ -122,22 +91,18 @@ class OnDeltaLake(Adapter):
         return missing
 
     def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
-        """Return text that makes Delta tables, an append for each block; remove the last request's tables."""
-        if "directory" in self.names:
-            self.names["directory"].cleanup()
-        self.names = {}
+        """Return text that makes Delta tables, and registers them; remove the last request's tables."""
         settings = dict(settings)
         self.reader = settings.pop("reader", "query" if self.builder else "pyarrow")
-        text = ROWS + _OPEN
-        for name, table in tables.items():
-            if "files" in table:
-                raise Unsupported("Parquet files that are no Delta table")
-            text += _creation_text(name, table)
+        if any("files" in table for table in tables.values()):
+            raise Unsupported("Parquet files that are no Delta table")
+        text, names = self.tables.creation(tables)
+        text += _READ
         if self.builder:
             configuration = dict({PARTITIONS: "1"}, **settings) if self._configurable() else ""
             text += f"query = QueryBuilder({configuration})\n"
             text += "".join(f"query.register({name!r}, tables[{name!r}])\n" for name in tables)
-        return text, self.names
+        return text, names
 
     def ask(self, question: dict[str, Any]) -> str:
         """Return text of one statement, one scan by pyarrow, or one change and a scan of the table after it.
@@ -181,61 +146,6 @@ def _switches() -> dict[str, list[str]]:
     query = deltalake.QueryBuilder({"datafusion.catalog.information_schema": "true"})
     values = {row["name"]: row["value"] for row in pa.table(query.execute(DEFAULTS)).to_pylist()}
     return settings_to_try(values)
-
-
-def _creation_text(name: str, table: dict[str, Any]) -> str:
-    """Return text that makes a table; an empty block makes no file unless all blocks are empty."""
-    columns = table["columns"]
-    held = [block for block in table["blocks"] if block] or [[]]
-    blocks = "".join(f"    {arrow_table(columns, block, schema='schema')},\n" for block in held)
-    layout = table.get("layout") or {}
-    bytes_ = {column["name"] for column in columns if column["type"] == "binary"}
-    if layout.get("stats_columns") in bytes_ and not _has_statistics_of_bytes():
-        raise Unsupported("statistics of bytes")
-    options = _layout_arguments(layout) if table.get("statistics", True) else _arguments_without_statistics()
-    text = f"schema = {arrow_schema(columns)}\nblocks = [\n{blocks}]\n"
-    return text + f"tables[{name!r}] = create({', '.join([repr(name), 'blocks', *options])})\n"
-
-
-def _layout_arguments(layout: dict[str, Any]) -> list[str]:
-    """Return the arguments that a layout adds."""
-    configuration, options = {}, []
-    if layout.get("indexed_columns") is not None:
-        configuration["delta.dataSkippingNumIndexedCols"] = str(layout["indexed_columns"])
-    if layout.get("stats_columns"):
-        configuration["delta.dataSkippingStatsColumns"] = layout["stats_columns"]
-    if configuration:
-        options.append(f"configuration={configuration!r}")
-    if layout.get("partition_by"):
-        options.append(f"partition_by=[{layout['partition_by']!r}]")
-    if layout.get("checkpoint_after") is not None:
-        options.append(f"checkpoint_after={layout['checkpoint_after']}")
-    return options
-
-
-@functools.cache
-def _has_statistics_of_bytes() -> bool:
-    """Tell whether a column of bytes can be among the columns with statistics."""
-    with tempfile.TemporaryDirectory() as directory:
-        configuration = {"delta.dataSkippingStatsColumns": "a"}
-        try:
-            deltalake.write_deltalake(directory, pa.table({"a": [b"a"]}), configuration=configuration)
-            return deltalake.DeltaTable(directory).to_pyarrow_dataset() is not None
-        except Exception:  # Versions raise different errors for it.
-            return False
-
-
-def _arguments_without_statistics() -> list[str]:
-    """Return arguments for a table without statistics, partitions or checkpoints, which may be wrong too."""
-    return ["configuration={'delta.dataSkippingNumIndexedCols': '0'}", _writer_without_statistics()]
-
-
-def _writer_without_statistics() -> str:
-    """Return the argument that makes this version write files without statistics."""
-    properties = getattr(deltalake, "ColumnProperties", None)
-    if properties and "statistics_enabled" in inspect.signature(properties).parameters:
-        return _NO_STATISTICS_RUST
-    return _NO_STATISTICS_ARROW
 
 
 def _scan_text(question: dict[str, Any]) -> str:

@@ -38,17 +38,13 @@ class OnDuckDBTables(OnDuckDB):
             tables="own",
             areas=[*hello["areas"], "dml"],
             without=dict(hello["without"], types=[]),
-            layouts={"checkpoint": ["before deleting", "after deleting"]},
+            layouts={"checkpoint": ["before deleting", "after deleting"], "reattached": [True]},
             writes=False,
         )
 
     def start(self) -> str:
         """Return text that opens a database on disk beside the one in memory."""
-        option = f" (ROW_GROUP_SIZE {rows_per_group()})" if rows_per_group() == ROWS_PER_GROUP else ""
-        return (
-            super().start() + "import tempfile\ndirectory = tempfile.TemporaryDirectory()\n"
-            f'con.execute("ATTACH \'" + directory.name + "/stand.db\' AS disk{option}")\n'
-        )
+        return super().start() + f"import tempfile\ndirectory = tempfile.TemporaryDirectory()\n{_attach()}"
 
     def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
         """Return text that makes each table, on disk or in memory, and a view of it."""
@@ -68,6 +64,9 @@ class OnDuckDBTables(OnDuckDB):
                 text += "".join(
                     f"con.execute({statement!r})\n" for statement in self.table_statements(name, table)
                 )
+        if any((table.get("layout") or {}).get("reattached") for table in tables.values()):
+            # What is read from a file again has the statistics that the file holds.
+            text += f"con.execute('DETACH disk')\n{_attach()}"
         return text, names
 
     def _in_groups(self, name: str, table: dict[str, Any]) -> Iterator[str]:
@@ -116,6 +115,12 @@ class OnDuckDBTables(OnDuckDB):
             "finally:\n"
             "    con.execute('ROLLBACK')\n"
         )
+
+
+def _attach() -> str:
+    """Return text that attaches the database on disk."""
+    option = f" (ROW_GROUP_SIZE {rows_per_group()})" if rows_per_group() == ROWS_PER_GROUP else ""
+    return f'con.execute("ATTACH \'" + directory.name + "/stand.db\' AS disk{option}")\n'
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""The adapter of PyIceberg, which appends each block to a table, with metrics or without."""
+"""The adapter of PyIceberg, which scans the tables that it writes, with metrics or without."""
 
 from __future__ import annotations
 
@@ -8,71 +8,13 @@ import itertools
 from importlib.metadata import version
 from typing import Any
 
-from pyiceberg import exceptions
 from pyiceberg.expressions.literals import literal
-from pyiceberg.table import Table, Transaction
-from pyiceberg.transforms import parse_transform
-from pyiceberg.types import DateType, IntegerType
+from pyiceberg.table import Table
 
-from .arrow_text import ROWS, arrow_cell, arrow_schema, arrow_table
+from .arrow_text import ROWS, arrow_cell
+from .iceberg_tables import IcebergTables
 from .serving import Adapter, Unsupported, parse_type
 
-_IMPORTS = """\
-from pyiceberg.expressions import *
-from pyiceberg.transforms import *
-from pyiceberg.types import *
-from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.partitioning import PartitionField, PartitionSpec
-from pyiceberg.schema import Schema
-import pyarrow.parquet as pq
-import datetime
-import tempfile
-from pathlib import Path
-
-"""
-_CATALOG = """\
-catalog = SqlCatalog("stand", uri="sqlite:///:memory:", warehouse="file:///nowhere")
-catalog.create_namespace("n")
-"""
-_OPEN = """\
-directory = tempfile.TemporaryDirectory()
-
-def create(name, schema, blocks, metrics, spec=PartitionSpec()):
-    table = catalog.create_table(
-        "n." + name,
-        schema,
-        location="file://" + directory.name + "/" + name,
-        partition_spec=spec,
-        properties={"write.metadata.metrics.default": metrics, "commit.manifest-merge.enabled": "false"},
-    )
-    with table.transaction() as appends:
-        for block in blocks:
-            getattr(appends, "append", table.append)(block)
-    return table
-
-def create_without_statistics(name, schema, blocks):
-    table = create(name, schema, [], "none")
-    if not hasattr(table, "add_files"):
-        for block in blocks:
-            table.append(block)
-        for path in Path(directory.name, name).rglob("*.parquet"):
-            pq.write_table(pq.read_table(path), path, write_statistics=False)
-        return table
-    data = Path(directory.name, name, "data")
-    data.mkdir(parents=True, exist_ok=True)
-    paths = [data / "{}.parquet".format(number) for number in range(len(blocks))]
-    for path, block in zip(paths, blocks):
-        pq.write_table(block, path, write_statistics=False)
-    table.add_files(["file://" + str(path) for path in paths])
-    return table
-
-"""
-_TYPES = {
-    "boolean": "BooleanType()", "int32": "IntegerType()", "int64": "LongType()", "float32": "FloatType()",
-    "float64": "DoubleType()", "string": "StringType()", "binary": "BinaryType()", "date": "DateType()",
-    "timestamp(us)": "TimestampType()", "timestamp(us,UTC)": "TimestamptzType()",
-}  # fmt: skip
-_TYPES_MISSING = ["int8", "int16", "uint8", "uint16", "uint32", "uint64", "timestamp(ms)", "timestamp(ns)"]
 _FUNCTIONS_MISSING = [
     "is not distinct from", "is distinct from", "is true", "like", "expression", "column comparison",
     "null in list", "limited relation", "distinct relation", "update",
@@ -84,31 +26,14 @@ _COMPARISONS = {
 }  # fmt: skip
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 _TESTS = {"is null": "IsNull", "is not null": "NotNull", "is nan": "IsNaN"}
-_TRANSFORMS = {
-    "identity": "IdentityTransform", "bucket": "BucketTransform", "truncate": "TruncateTransform",
-    "day": "DayTransform", "month": "MonthTransform", "year": "YearTransform", "hour": "HourTransform",
-}  # fmt: skip
-_ORDERED_TYPES = ["int32", "int64", "string", "date", "timestamp", "boolean"]
-# The options of tables; `docs/reference/table-layouts.md` defines them.
-_LAYOUTS = {"metrics": ["none", "counts", "truncate(1)", "truncate(16)"]}
-_PARTITIONS: list[dict[str, Any]] = [
-    {"only": _ORDERED_TYPES, "value": {"column": "{a}", "transform": "identity"}},
-    {"only": ["int32", "int64", "string"], "value": {"column": "{a}", "transform": "truncate(2)"}},
-    {"only": ["int32", "int64", "string", "date"], "value": {"column": "{a}", "transform": "bucket(2)"}},
-    {"only": ["date", "timestamp"], "value": {"column": "{a}", "transform": "month"}},
-    {"only": ["date", "timestamp"], "value": {"column": "{a}", "transform": "day"}},
-]
 
 
 class OnIceberg(Adapter):
     """Makes new tables for each request, in one catalog."""
 
     def __init__(self) -> None:
-        names: dict[str, Any] = {}
-        exec(_IMPORTS + _CATALOG, names)
-        self.catalog = names["catalog"]
+        self.tables = IcebergTables()
         self.numbers = itertools.count()
-        self.names: dict[str, Any] = {}
 
     def hello(self) -> dict[str, Any]:
         """Return the version and the abilities of PyIceberg, which tests columns against literals."""
@@ -117,26 +42,22 @@ class OnIceberg(Adapter):
             "version": version("pyiceberg"),
             "tables": "own",
             "areas": ["filter", "limit", *(["dml"] if hasattr(Table, "delete") else [])],
-            "without": {"functions": _FUNCTIONS_MISSING, "types": _TYPES_MISSING, "joins": _JOINS_MISSING},
+            "without": {
+                "functions": _FUNCTIONS_MISSING,
+                "types": IcebergTables.types_missing,
+                "joins": _JOINS_MISSING,
+            },
             "settings": {},
-            "layouts": dict(_LAYOUTS, partition=_partitions()),
+            "layouts": self.tables.layouts(),
             "writes": False,
         }
 
     def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
-        """Return text that makes a table with an append for each block; a replay makes a catalog first."""
-        if "directory" in self.names:
-            self.names["directory"].cleanup()
-        self.names = {"catalog": self.catalog}
-        made_here = "try:\n    catalog\nexcept NameError:\n" + "".join(
-            f"    {line}\n" for line in _CATALOG.splitlines()
-        )
-        text = _IMPORTS + ROWS + made_here + _OPEN + "tables = {}\n"
-        for name, table in tables.items():
-            if "files" in table:
-                raise Unsupported("Parquet files that are no Iceberg table")
-            text += _creation_text(name, f"{name}_{next(self.numbers)}", table)
-        return text, self.names
+        """Return text that makes tables, after the imports of the names in conditions."""
+        if any("files" in table for table in tables.values()):
+            raise Unsupported("Parquet files that are no Iceberg table")
+        text, names = self.tables.creation(tables)
+        return "from pyiceberg.expressions import *\n" + text + ROWS, names
 
     def ask(self, question: dict[str, Any]) -> str:
         """Return text of one scan, or of one delete and a scan of the table after it."""
@@ -161,71 +82,6 @@ class OnIceberg(Adapter):
         snapshot = names["of"].current_snapshot()
         files = 0 if snapshot is None else int(snapshot.summary["total-data-files"])
         return {"files": len(list(names["scan"].plan_files())), "of": files}
-
-
-# Early releases do not have this error, and raise ImportError.
-_NOT_INSTALLED: type[Exception] = getattr(exceptions, "NotInstalledError", ImportError)
-
-
-def _partitions() -> list[Any]:
-    """Return the partitions that this release can write; early releases lack all or some transforms."""
-    return [
-        partition for partition in _PARTITIONS if hasattr(Transaction, "append") and _writes_by(partition)
-    ]
-
-
-def _writes_by(partition: dict[str, Any]) -> bool:
-    """Tell whether this release writes by a partition's transform."""
-    transform = parse_transform(partition["value"]["transform"].replace("(", "[").replace(")", "]"))
-    try:
-        transform.pyarrow_transform(IntegerType() if "int32" in partition["only"] else DateType())
-    except (
-        ImportError,
-        NotImplementedError,
-        ValueError,
-        _NOT_INSTALLED,
-    ):  # the errors for a transform that is not supported
-        return False
-    return bool(getattr(transform, "supports_pyarrow_transform", True))
-
-
-def _creation_text(name: str, full_name: str, table: dict[str, Any]) -> str:
-    """Return text that makes a table; an empty block makes no file."""
-    columns, layout = table["columns"], table.get("layout") or {}
-    blocks = [arrow_table(columns, block, schema="schema") for block in table["blocks"] if block]
-    fields = ", ".join(
-        f"NestedField({number}, {column['name']!r}, {_type(column['type'])}, required=False)"
-        for number, column in enumerate(columns, 1)
-    )
-    text = f"schema = {arrow_schema(columns)}\nblocks = [\n"
-    text += "".join(f"    {block},\n" for block in blocks) + "]\n"
-    arguments = [f"{full_name!r}, Schema({fields}), blocks"]
-    if table.get("statistics", True):
-        arguments.append(repr(layout.get("metrics") or "full"))
-        if layout.get("partition"):
-            arguments.append(_spec(layout["partition"], [column["name"] for column in columns]))
-        return text + f"tables[{name!r}] = create({', '.join(arguments)})\n"
-    return text + f"tables[{name!r}] = create_without_statistics({arguments[0]})\n"
-
-
-def _type(type_: str) -> str:
-    """Return the text of a type."""
-    word, inside = parse_type(type_)
-    if word == "decimal":
-        return f"DecimalType({', '.join(inside)})"
-    if type_.replace(" ", "") not in _TYPES:
-        raise Unsupported("the type " + type_)
-    return _TYPES[type_.replace(" ", "")]
-
-
-def _spec(partition: dict[str, str], columns: list[str]) -> str:
-    """Return the text of a partition specification."""
-    word, inside = parse_type(partition["transform"])
-    if word not in _TRANSFORMS:
-        raise Unsupported("the transform " + word)
-    transform = f"{_TRANSFORMS[word]}({', '.join(inside)})"
-    number = columns.index(partition["column"]) + 1
-    return f"PartitionSpec(PartitionField({number}, 1000, {transform}, 'part'))"
 
 
 def _condition(question: dict[str, Any]) -> str | None:

@@ -95,6 +95,8 @@ def _traits(world: World, question: Question, wrong: Contradiction) -> Iterator[
         yield from (
             f"join of {shape}" for relation in question.relations for shape in _relation_traits(relation)
         )
+        if question.join.null_safe:
+            yield "null-safe join"
     if question.second is not None:
         yield f"then {question.second.kind} join"
     if question.limit is not None or question.offset:

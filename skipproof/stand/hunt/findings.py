@@ -16,6 +16,7 @@ from skipproof.stand.hunt.examining import Write, ask_each, is_worker_end, plain
 from skipproof.stand.hunt.grouping import find_causes
 from skipproof.stand.hunt.races import RaceCount, asker, find_disagreement, is_asked_again
 from skipproof.stand.hunt.state import Finding, Hunt
+from skipproof.stand.hunt.writing import writer_releases
 from skipproof.stand.workers.workers import EngineClient, Hello
 from strategies.engines.engine_questions import World
 from strategies.engines.questions import Json
@@ -42,6 +43,7 @@ class Blame(enum.Enum):
     STATISTICS = "right without statistics in the footer"
     FILE = "wrong without statistics in the footer too, right in memory"
     TABLE = "right in a plain table of the format"
+    MEMORY = "wrong in a table of the format, right in memory"
     ENGINE = "wrong with nothing to prune by too: an answer that no choice of rows explains"
     RACE = "right with one thread, and at times with several"
     UNSTEADY = "right when asked again"
@@ -144,7 +146,7 @@ def _find_blame(
     if has_several_answers(question) and not is_right(whole):
         return Blame.ENGINE
     if worker.hello.tables == "own":
-        return Blame.TABLE
+        return Blame.TABLE if worker.hello.reader in ("", worker.hello.engine) else Blame.MEMORY
     bare = ask_each(worker, _strip_statistics(pruned), world, [question])[0]
     return Blame.STATISTICS if is_right(bare) else Blame.FILE
 
@@ -245,6 +247,7 @@ def finding_summary(hello: Hello, confirmed: ConfirmedFinding) -> dict[str, Any]
         "seconds": round(finding.seconds, 1),
         "seen": confirmed.count,
         "settings": dict(finding.world.settings),
+        "writers": writer_releases(finding.world, hello),
         "cures": list(confirmed.cures),
         "others": [_other_dict(other) for other in confirmed.others],
     }

@@ -22,6 +22,7 @@ from oracles.answers.contradictions import (
 )
 from skipproof.stand.hunt.examining import Write, ask_each, plain_form, pruned_form
 from skipproof.stand.hunt.findings import Blame, ConfirmedFinding, blame_text
+from skipproof.stand.hunt.writing import writer_releases
 from skipproof.stand.workers.workers import EngineClient, Hello
 from strategies.engines.questions import Column, Question
 
@@ -51,7 +52,7 @@ _ISSUE = """\
 # {engine} {version}: {title}
 
 {difference}
-
+{writers}
 ## To reproduce
 
 {reproduced} It prints:
@@ -77,8 +78,8 @@ The script:
 
 No tracker was searched for it. Threads about it would be in {tracker}.
 """
-_SHOWN = "`python reproduce.py`, with `{package}=={version}` installed, exits with 1."
-_NOT_SHOWN = "`python reproduce.py`, with `{package}=={version}` installed, did not show it when it was run."
+_SHOWN = "`python reproduce.py`, with `{requirement}` installed, exits with 1."
+_NOT_SHOWN = "`python reproduce.py`, with `{requirement}` installed, did not show it when it was run."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,19 +251,30 @@ def _issue(
     """Return the text of an issue."""
     contradiction = confirmed.finding.outcome.contradiction
     assert contradiction is not None
-    package = _PACKAGES.get(hello.engine, hello.engine)
     own = contradiction.oracle is Oracle.ITSELF
+    writers = dict.fromkeys(writer_releases(confirmed.finding.world, hello).values())
     return _ISSUE.format(
         engine=hello.engine,
         version=hello.version,
         title=f"{contradiction.verdict.value} ({confirmed.finding.outcome.question.area})",
         difference=contradiction.difference,
-        reproduced=(_SHOWN if is_shown else _NOT_SHOWN).format(package=package, version=hello.version),
+        writers=f"\nThe files were written by {' and '.join(writers)}.\n" if writers else "",
+        reproduced=(_SHOWN if is_shown else _NOT_SHOWN).format(requirement=_requirement(hello)),
         printed=printed,
         script=script,
         expected="The rows that the engine itself gives of the same rows in memory."
         if own
         else "The rows of the reference, which the engine gives in no form of the tables.",
         cures="\n".join(f"- {cure}" for cure in (blame_text(confirmed), *confirmed.cures)),
-        tracker=_TRACKERS.get(hello.engine, "the engine's tracker"),
+        tracker=_TRACKERS.get(hello.reader or hello.engine, "the engine's tracker"),
     )
+
+
+def _requirement(hello: Hello) -> str:
+    """Return what pip installs for a script: the engine, and the library that writes the tables it reads."""
+    reader = hello.reader or hello.engine
+    package = _PACKAGES.get(reader, reader)
+    if reader == hello.engine:
+        return f"{package}=={hello.version}"
+    version, _, library = hello.version.partition("+")
+    return f"{package}=={version} {library.replace('.', '==', 1)}"

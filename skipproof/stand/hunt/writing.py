@@ -4,14 +4,35 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+import pyarrow as pa
+
 from skipproof.stand.hunt.examining import Write
-from skipproof.stand.workers.workers import Died, EngineClient, TimedOut
-from strategies.engines.engine_tables import ALONE, StoredTable, Writers
+from skipproof.stand.workers.workers import Died, EngineClient, Hello, TimedOut
+from strategies.engines.engine_questions import World
+from strategies.engines.engine_tables import ALONE, PYARROW, StoredTable, Writers
 from strategies.engines.files import write_stored
 
 
 class NotWritten(Exception):
     """The worker did not write a file; the message is the worker's."""
+
+
+def writer_name(hello: Hello) -> str:
+    """Return the name in layouts of a writer that is not the reader itself: its engine and its release."""
+    return f"{hello.engine} {hello.version}"
+
+
+def writer_releases(world: World, hello: Hello) -> dict[str, str]:
+    """Return the engine and release that writes the files of each table, by the table's name.
+
+    Args:
+        hello: The first message of the reader.
+    """
+    releases = {PYARROW: f"pyarrow {pa.__version__}", hello.engine: writer_name(hello)}
+    if hello.tables == "own":
+        return {}
+    writers = {name: table.layout.writer for name, table in world.tables.items()}
+    return {name: releases.get(writer, writer) for name, writer in writers.items()}
 
 
 def make_write(workers: Mapping[str, EngineClient]) -> Write:

@@ -290,5 +290,5 @@ def difference_name(hello: Hello, case: Case) -> str:
     """Return the name of the first entry that applies; empty if the reference judges the question."""
     if hello.differs and hello.differs & case.words:
         return OWN
-    entries = (entry for entry in MEANINGS if entry.is_of(hello.engine, hello.version))
+    entries = (entry for entry in MEANINGS if entry.is_of(hello.reader or hello.engine, hello.version))
     return next((entry.name for entry in entries if entry.applies(case)), "")

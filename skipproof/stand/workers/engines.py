@@ -9,23 +9,29 @@ from pathlib import Path
 
 GROUP = "skipproof.engines"
 _WORKER = Path(__file__).parent / "worker.py"
-# The module that each adapter imports first.
+# The modules that each adapter needs. Of names in two parts, the first engine reads tables of a format.
 _BUILT_IN = {
-    "arrow": "pyarrow",
-    "chdb": "chdb",
-    "chdb-tables": "chdb",
-    "daft": "daft",
-    "datafusion": "datafusion",
-    "deltalake": "deltalake",
-    "duckdb": "duckdb",
-    "duckdb-tables": "duckdb",
-    "iceberg": "pyiceberg",
-    "polars": "polars",
-    "skipproof": "pyspark",
-    "spark": "pyspark",
+    "arrow": ("pyarrow",),
+    "chdb": ("chdb",),
+    "chdb-tables": ("chdb",),
+    "daft": ("daft",),
+    "datafusion": ("datafusion",),
+    "datafusion-delta": ("datafusion", "deltalake"),
+    "datafusion-iceberg": ("datafusion", "pyiceberg", "pyiceberg_core"),
+    "deltalake": ("deltalake",),
+    "duckdb": ("duckdb",),
+    "duckdb-delta": ("duckdb", "deltalake"),
+    "duckdb-iceberg": ("duckdb", "pyiceberg"),
+    "duckdb-tables": ("duckdb",),
+    "iceberg": ("pyiceberg",),
+    "polars": ("polars",),
+    "polars-delta": ("polars", "deltalake"),
+    "polars-iceberg": ("polars", "pyiceberg"),
+    "skipproof": ("pyspark",),
+    "spark": ("pyspark",),
 }
 # The requirement that installs a module, where it is not the package of the same name.
-_EXTRAS = {"pyspark": "skipproof[spark]"}
+_EXTRAS = {"pyiceberg_core": "pyiceberg-core", "pyspark": "skipproof[spark]"}
 
 
 class UnknownEngine(ValueError):
@@ -54,13 +60,13 @@ def find_engine(name: str, *, python: str | None = None) -> Engine:
         UnknownEngine: there is no engine of that name, or it is not installed here.
     """
     if name in _BUILT_IN:
-        if python is None and importlib.util.find_spec(_BUILT_IN[name]) is None:
-            module = _BUILT_IN[name]
-            raise UnknownEngine(
-                f"{name} needs the package {module}, which is not installed; run "
-                f"`pip install '{_EXTRAS.get(module, module)}'`, or name the interpreter of an environment "
-                "that has it with --python"
-            )
+        for module in _BUILT_IN[name] if python is None else ():
+            if importlib.util.find_spec(module) is None:
+                raise UnknownEngine(
+                    f"{name} needs the package {module}, which is not installed; run "
+                    f"`pip install '{_EXTRAS.get(module, module)}'`, or name the interpreter of an "
+                    "environment that has it with --python"
+                )
         return Engine(name, (python or sys.executable, str(_WORKER), name))
     for point in entry_points(group=GROUP):
         if point.name == name:

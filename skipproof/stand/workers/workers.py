@@ -49,6 +49,7 @@ class Hello:
     formats: frozenset[str] = frozenset({"parquet"})
     layouts: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     single_threaded: Mapping[str, str] = field(default_factory=dict)
+    reader: str = ""
 
     @classmethod
     def from_message(cls, message: Mapping[str, Any]) -> Self:
@@ -78,6 +79,7 @@ class Hello:
             formats=frozenset(message.get("formats", ("parquet",))),
             layouts=message.get("layouts", {}),
             single_threaded=message.get("single_threaded", {}),
+            reader=message.get("reader", message["engine"]),
         )
 
 

@@ -9,11 +9,12 @@ import pytest
 from adapters_page import module
 
 from mutants.small_engine.catalogue import MUTANTS
+from skipproof.stand.hunt import upstream
 from skipproof.stand.hunt.cures import find_signature
 from skipproof.stand.hunt.findings import ConfirmedFinding, confirm
 from skipproof.stand.hunt.hunting import Limits, capabilities, hunt
 from skipproof.stand.hunt.upstream import save_report, upstream_report
-from skipproof.stand.workers.workers import Worker
+from skipproof.stand.workers.workers import Hello, Worker
 from strategies.engines.files import write_stored
 
 SOUND, UNSOUND = ".to_pylist()]", ".to_pylist()[:-1]]"
@@ -74,3 +75,10 @@ def test_a_script_that_shows_nothing_says_so(forgetful_worker, tmp_path) -> None
         report = upstream_report(sound, confirmed, write=write_stored)
     assert not report.is_shown
     assert "did not show it" in report.issue
+
+
+def test_a_report_names_the_library_that_writes_the_tables() -> None:
+    message = {"protocol": 1, "engine": "iceberg", "version": "0.12.0", "areas": ["filter"]}
+    assert upstream._requirement(Hello.from_message(message)) == "pyiceberg==0.12.0"
+    message |= {"engine": "polars-iceberg", "reader": "polars", "version": "2.1.0+pyiceberg.0.12.0"}
+    assert upstream._requirement(Hello.from_message(message)) == "polars==2.1.0 pyiceberg==0.12.0"
