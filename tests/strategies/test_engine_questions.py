@@ -9,7 +9,7 @@ import pytest
 from engine_classes import DATA, SHAPES, classes
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from skipproof.stand.hunt.hunting import ROUND
+from skipproof.stand.hunt.rounds import ROUND
 from strategies.engines.capabilities import Capabilities
 from strategies.engines.engine_questions import World, worlds
 from strategies.engines.engine_tables import StoredLayout, StoredTable

@@ -5,19 +5,17 @@ After the first few failures that resemble a finding, most failures like it are 
 so that a frequent cause takes little time and does not hide others.
 """
 
-import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from hypothesis import HealthCheck, Phase, given, seed, settings
-
 from skipproof.stand.hunt.examining import QuestionResult, Write, examine
 from skipproof.stand.hunt.failures import Clock, Failures, IsSought
 from skipproof.stand.hunt.fences import without_fenced_questions
 from skipproof.stand.hunt.races import find_race
+from skipproof.stand.hunt.rounds import draw_round, round_numbers
 from skipproof.stand.hunt.state import EarlierFinding as EarlierFinding
 from skipproof.stand.hunt.state import Finding as Finding
 from skipproof.stand.hunt.state import Hunt as Hunt
@@ -29,16 +27,10 @@ from strategies.engines.engine_questions import World, worlds
 from strategies.engines.engine_tables import ALONE, ORC, Writers
 from strategies.engines.files import ORC_OPTIONS, write_stored
 
-# Hypothesis draws the first examples of a run independently: beyond ten it mostly varies earlier ones, and
-# from ten on it keeps some of them small.
-ROUND = 9
 # Tightness is measured in one world of so many.
 WORLDS_PER_TIGHTNESS = 3
 # A question of one world of so many is asked again and again with several threads.
 WORLDS_PER_RACE = 10
-# No hunt has more rounds, so that the hunts of two seeds have none in common.
-_ROUNDS_MAX = 2**32
-
 
 ReportState: TypeAlias = Callable[[Hunt], None]
 
@@ -101,7 +93,7 @@ def hunt(
         return outcome
 
     failures = Failures(state, limits, examine=examine_alone, sought=sought, clock=clock)
-    numbers = itertools.count(hunt_seed * _ROUNDS_MAX)
+    numbers = round_numbers(hunt_seed)
     try:
         while not limits.are_reached(state):
             _Round(
@@ -144,18 +136,7 @@ class _Round:
 
     def run(self) -> None:
         """Draw worlds, and add the findings to the state of the hunt."""
-        test = given(worlds(self._able))(self._examine_world)
-        test = settings(
-            max_examples=ROUND,
-            phases=(Phase.generate,),
-            database=None,
-            deadline=None,
-            report_multiple_bugs=False,
-            # Health checks judge the speed and size of examples; here these depend on the engine and the
-            # hunt.
-            suppress_health_check=list(HealthCheck),
-        )(test)
-        seed(self._number)(test)()
+        draw_round(worlds(self._able), self._number, self._examine_world)
 
     def _examine_world(self, world: World) -> None:
         """Examine a world, and handle its failures."""
