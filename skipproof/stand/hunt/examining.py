@@ -94,7 +94,7 @@ def pruned_form(worker: EngineClient, table: StoredTable, directory: Path, write
     if table.layout.forgotten:
         paths = [_drop_statistics(path, table.layout) for path in paths]
     form: dict[str, Json] = {"columns": table.json["columns"], "files": [str(path) for path in paths]}
-    if paths[0].suffix == ".orc":
+    if any(path.suffix == ".orc" for path in paths):
         form["format"] = ORC
     if table.layout.evolution:
         form["schemas_differ"] = True

@@ -76,7 +76,11 @@ class SmallEngine:
         if self._is_plain(table):
             return from_blocks(table, NOTHING)
         opened = from_files(table) if "files" in table else from_blocks(table, AvailableStatistics())
-        opened = with_statistics(opened, settings.get("statistics", "all"))
+        return self.with_settings(opened, settings)
+
+    def with_settings(self, table: Table, settings: Mapping[str, str]) -> Table:
+        """Return an opened table with the statistics and partitions that the settings name."""
+        opened = with_statistics(table, settings.get("statistics", "all"))
         transform = settings.get("partitions", "none")
         _, type_ = next(iter(opened.schema.values()))
         if has_transform(transform, type_):
@@ -106,25 +110,25 @@ class SmallEngine:
 def answer_from_all_rows(question: Json, tables: Mapping[str, Table]) -> list[list[Value]]:
     """Return the answer from all rows of all tables, without pruning."""
     question = without_subqueries(
-        question, lambda term: value_of_subquery(term, *_plain_relation(term["relation"], tables))
+        question, lambda term: value_of_subquery(term, *plain_relation(term["relation"], tables))
     )
     source, join = question["source"], question["join"]
     if question["change"]:
         table = tables[source["table"]]
         return answer_of_source(question, table.rows, table.schema)
-    rows, schema = _plain_relation(source, tables)
+    rows, schema = plain_relation(source, tables)
     if question.get("set"):
-        return answer_of_set(question, (rows, schema), _plain_relation(question["set"]["right"], tables))
+        return answer_of_set(question, (rows, schema), plain_relation(question["set"]["right"], tables))
     if join is not None:
-        other, other_schema = _plain_relation(join["right"], tables)
+        other, other_schema = plain_relation(join["right"], tables)
         rows, schema = join_rows(join, rows, other, (schema, other_schema))
     if question.get("second"):
-        other, other_schema = _plain_relation(question["second"]["right"], tables)
+        other, other_schema = plain_relation(question["second"]["right"], tables)
         rows, schema = join_rows(question["second"], rows, other, (schema, other_schema))
     return answer_of_source(question, rows, schema)
 
 
-def _plain_relation(relation: Json, tables: Mapping[str, Table]) -> Any:
+def plain_relation(relation: Json, tables: Mapping[str, Table]) -> Any:
     """Return the rows of a relation without pruning, and their schema."""
     table = tables[relation["table"]]
     return apply_relation(relation, filter_rows(table.rows, relation["where"], table.schema), table.schema)

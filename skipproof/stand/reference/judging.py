@@ -1,6 +1,7 @@
 """The truth values that a condition may have on some rows, from the facts about the rows."""
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import product
 
 from skipproof.stand.reference.evaluating import (
@@ -18,6 +19,17 @@ from strategies.engines.questions import Json
 
 _TRUTHS: dict[int, bool | None] = {TRUE: True, FALSE: False, NULL: None}
 _BITS = {truth: bit for bit, truth in _TRUTHS.items()}
+
+
+@cache
+def _combined(name: str, truths: tuple[int, ...]) -> int:
+    """Return the truth values of AND or OR of operands with these truth values; a list asks for it often."""
+    combine = conjunction if name == "and" else disjunction
+    choices = [[truth for bit, truth in _TRUTHS.items() if bit & bits] for bits in truths]
+    possible = 0
+    for choice in product(*choices):
+        possible |= _BITS[combine(*choice)]
+    return possible
 
 
 class TruthRules(RangeRules):
@@ -53,12 +65,7 @@ class TruthRules(RangeRules):
 
     def combine_truths(self, name: str, truths: Sequence[int]) -> int:
         """Combine each choice of the operands' truth values by AND or OR."""
-        combine = conjunction if name == "and" else disjunction
-        choices = [[truth for bit, truth in _TRUTHS.items() if bit & bits] for bits in truths]
-        possible = 0
-        for choice in product(*choices):
-            possible |= _BITS[combine(*choice)]
-        return possible
+        return _combined(name, tuple(truths))
 
     def not_truths(self, term: Json, lookup: Lookup) -> int:
         """Return the truth values of NOT."""

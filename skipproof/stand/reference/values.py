@@ -14,6 +14,8 @@ Row: TypeAlias = Sequence[Value]
 
 _UNITS_PER_US = {"ms": 1_000, "us": 1}
 _NS_PER_US = 1_000
+# The beginnings of the types whose JSON values are their values.
+_PLAIN = ("int", "uint", "string", "boolean", "date", "timestamp")
 
 
 class Nan(float):
@@ -56,7 +58,7 @@ def is_integer(type_: str) -> bool:
 
 def from_json(value: Value, type_: str) -> Value:
     """Return the value of a JSON value; dates and timestamps stay counts."""
-    if value is None or type_.startswith(("date", "timestamp")):
+    if value is None or type_.startswith(_PLAIN):
         return value
     python = to_python(value, type_)
     return Nan(python) if isinstance(python, float) and python != python else python
