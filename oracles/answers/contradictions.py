@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from strategies.engines.questions import Json, Question
+from strategies.engines.questions import ROW_NUMBER, Column, Json, Question
 
 Rows: TypeAlias = Sequence[Sequence[Json]]
 
@@ -46,14 +46,22 @@ class Contradiction:
 
 def without_limit(question: Question) -> Question:
     """Return the question without LIMIT and OFFSET; its answer tells which answers are right."""
-    return replace(
-        question, limit=None, offset=0, window=None if _leaves_choice(question) else question.window
-    )
+    window = question.window
+    if window is not None and _leaves_choice(question):
+        # Of rows with equal keys any may be kept; those of the last rank that is kept are all possible.
+        window = replace(window, function="rank") if window.order else None
+    return replace(question, limit=None, offset=0, window=window)
 
 
 def _leaves_choice(question: Question) -> bool:
-    """Tell whether a window keeps a number of rows, but any rows."""
-    return question.window is not None and not question.window.order
+    """Tell whether a window keeps a number of rows, but its order does not say which.
+
+    An order that ends with the row number is total. Only a window without partitions says how many.
+    """
+    window = question.window
+    if window is None or window.function != "row_number":
+        return False
+    return not any(isinstance(key.by, Column) and key.by.name == ROW_NUMBER for key in window.order)
 
 
 def has_several_answers(question: Question) -> bool:

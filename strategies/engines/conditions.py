@@ -75,7 +75,7 @@ def _null_safe(draw: DrawFn, scope: ConditionScope, tested: Term, pool: ValuePoo
 def _members(draw: DrawFn, scope: ConditionScope, tested: Term, pool: ValuePool) -> Term:
     """Draw a list of distinct members: values of the pool, and values near one of them."""
     count = choose(draw, _MANY_MEMBERS if draw(st.integers(0, 24)) == 24 else _MEMBER_COUNTS)
-    own = draw(st.lists(st.sampled_from(pool.values), min_size=1, max_size=min(count, 3)))
+    own = draw(st.lists(st.sampled_from(pool.values), min_size=1, max_size=min(count, 5)))
     members = {repr(value): value for value in own}
     for value in more_values(own[0], pool.type, count):
         if len(members) < count:
@@ -142,7 +142,7 @@ _ATOMS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Atom], ...] = (
     (("is null", "is not null"), (), _null_test),
     (("is null", "is not null"), (), _null_test),
     (("is not distinct from", "is distinct from"), (), _null_safe),
-    (("in",), (), _members),
+    *[(("in",), (), _members)] * 2,
     (("between",), (), _between),
     (("is nan",), ("float",), _is_nan),
     *[(("like",), ("string",), _like)] * 3,

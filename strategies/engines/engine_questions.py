@@ -171,7 +171,7 @@ def _top_k(draw: DrawFn, scope: ConditionScope) -> Question:
 
 def _aggregate(draw: DrawFn, scope: ConditionScope) -> Question:
     grouped = scope.has_functions("group by") and draw(st.integers(0, 2)) == 2
-    count = choose(draw, (1, 1, 2, 3))
+    count = choose(draw, (1, 2, 2, 3))
     # DataFusion refuses two columns of the same expression.
     aggregates = dict(_one_aggregate(draw, scope) for _ in range(count))
     pools = {

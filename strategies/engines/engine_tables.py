@@ -20,7 +20,9 @@ from strategies.engines.questions import ROW_NUMBER, Column, Json, Row
 # Blocks have few rows, so that failures are small; some blocks repeat theirs, to fill several pages,
 # vectors of 2,048 rows, or row groups of an engine's least size.
 _MANY = 700
-REPEATS = (*(1,) * 17, 30, 30, _MANY)
+# A block of so many rows is full: a row group of its engine's own size has no room left.
+_FULL = 2_048
+REPEATS = (*(1,) * 17, 30, 30, _MANY, _FULL)
 # Each block of a table format is a file, and tables need several of them for its log to change.
 _BLOCKS_MAX, _FILES_MAX = 6, 8
 _ROW_COUNTS = (*(1, 2, 3, 4) * 2, 4, 0)
@@ -184,8 +186,9 @@ def stored_tables(
     numbered = (*columns, Column(f"{prefix}{ROW_NUMBER}", "int64"))
     if layouts is not None:
         options = draw(format_options(numbered, layouts))
+        repeat = choose(draw, [count for count in repeats if count in (1, _FULL)])
         return StoredTable(
-            columns=numbered, blocks=_number_rows(blocks, 1), layout=StoredLayout(format_options=options)
+            columns=numbered, blocks=_number_rows(blocks, repeat), layout=StoredLayout(format_options=options)
         )
     layout = _layout(draw, numbered, writers)
     if layout.writer == PYARROW:
@@ -298,10 +301,12 @@ def _sort_rows(blocks: Sequence[list[Row]], type_: str, *, nulls_first: bool) ->
 
 
 def _number_rows(blocks: Sequence[list[Row]], repeat: int) -> tuple[tuple[Row, ...], ...]:
+    """Return blocks with numbered rows, each repeated so often, or until the block is full."""
     number = 0
     numbered = []
     for block in blocks:
-        rows = [row for row in block for _ in range(repeat)]
+        size = _FULL if repeat == _FULL and block else len(block) * repeat
+        rows = [block[at * len(block) // size] for at in range(size)]
         numbered.append(tuple((*row, number + ordinal) for ordinal, row in enumerate(rows)))
         number += len(rows)
     return tuple(numbered)
@@ -320,7 +325,7 @@ def _layout(draw: DrawFn, columns: Sequence[Column], writers: Writers) -> Stored
     few = st.lists(st.sampled_from(names), min_size=1, unique=True).map(tuple)
     forgotten = st.sampled_from(("null_count", "bounds", "column_index"))
     ordinals = st.lists(st.integers(0, 2), max_size=2).map(frozenset)
-    page_index = draw(st.booleans())
+    page_index = draw(_TWO_IN_THREE)
     return StoredLayout(
         blocks_per_file=blocks_per_file,
         statistics=draw(st.none() | st.none() | few),
@@ -328,7 +333,7 @@ def _layout(draw: DrawFn, columns: Sequence[Column], writers: Writers) -> Stored
         page_index=page_index,
         rows_per_page=choose(draw, (1, 2, 3)) if page_index or draw(_ONE_IN_FOUR) else None,
         dictionary=draw(st.booleans()),
-        filters=draw(st.just(tuple(names)) | few) if draw(_TWO_IN_THREE) else (),
+        filters=draw(st.just(tuple(names)) | few),
         ballast=draw(_ONE_IN_FOUR),
         forgotten=frozenset([draw(forgotten)]) if draw(_ONE_IN_FOUR) else frozenset(),
         forgotten_in=draw(st.none() | ordinals),

@@ -102,10 +102,17 @@ def clusters(type_: str) -> tuple[tuple[Json, ...], ...]:
     if word.startswith("uint"):
         high = integer_range(type_)[1]
         return all_values, (0, 1, high // 2, high // 2 + 1, high)
+    if word == "decimal":
+        return all_values, tuple(value for value in all_values if value.lstrip("-") in _negated(all_values))
     if word == "timestamp":
         day = _DAY[type_.partition("(")[2][:2]]
         return all_values, (0, day, day + 1, day // 2, -1, -day)
     return (all_values,)
+
+
+def _negated(numbers: tuple[str, ...]) -> set[str]:
+    """Return the numbers that are there with both signs, without the sign."""
+    return {number.removeprefix("-") for number in numbers if number.startswith("-")}
 
 
 def order(value: Json, type_: str) -> Any:

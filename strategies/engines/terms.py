@@ -74,8 +74,11 @@ def function_of(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand:
 
 
 def constant(draw: DrawFn, pool: ValuePool) -> Literal:
-    """Draw a value of a pool as a constant."""
-    return Literal(choose(draw, pool.values), pool.type)
+    """Draw a value of a pool as a constant, of the two zeros either."""
+    value = choose(draw, pool.values)
+    if pool.type.startswith("float") and value == 0:
+        value = choose(draw, (0.0, -0.0))
+    return Literal(value, pool.type)
 
 
 def _strict(function: str, *operands: Operand) -> Operand | None:

@@ -17,10 +17,10 @@ _UNORDERED = "unordered window"
 
 
 def window(draw: DrawFn, scope: ConditionScope) -> Window:
-    """Draw a window in a total order, or of ranks, or one time in five without partitions and an order.
+    """Draw a window in a total order, or of ranks, or without partitions in an order that leaves a choice.
 
     Rows of which the order leaves a choice are in the answer or not; only a window without partitions
-    determines how many.
+    determines how many. An order by the row number alone has one key, for which engines have other plans.
     """
     at_most = choose(draw, _PLACES)
     if scope.has_functions(_UNORDERED) and draw(st.integers(0, 4)) == 4:
@@ -32,8 +32,14 @@ def window(draw: DrawFn, scope: ConditionScope) -> Window:
         for _ in range(choose(draw, (1, 1, 2)))
     ]
     keys = [Key(term, descending=draw(st.booleans()), nulls_first=draw(st.booleans())) for term in by]
-    if function == "row_number" or draw(st.booleans()):
-        keys.append(Key(Column(ROW_NUMBER, "int64"), descending=draw(st.booleans())))
+    number = Key(Column(ROW_NUMBER, "int64"), descending=draw(st.booleans()))
+    shape = choose(draw, ("total", "total", "number alone", "choice"))
+    if shape == "choice" and scope.has_functions("rank"):
+        return Window(function=function, at_most=at_most, order=tuple(keys))
+    if shape == "number alone":
+        keys = [number]
+    elif function == "row_number" or draw(st.booleans()):
+        keys.append(number)
     partition = operand(draw, scope).term if draw(st.booleans()) else None
     return Window(function=function, at_most=at_most, partition=partition, order=tuple(keys))
 

@@ -9,7 +9,7 @@ from needs import needs_package
 
 from oracles.answers.contradictions import Discrepancy, find_contradiction, without_limit
 from skipproof.stand.adapters.serving import Adapter, _answer_request
-from skipproof.stand.hunt.examining import QuestionResult
+from skipproof.stand.hunt.examining import QuestionResult, examine
 from skipproof.stand.hunt.shrinking import smaller_worlds
 from skipproof.stand.reference.engine import SmallEngine
 from skipproof.stand.workers.workers import EngineClient, Worker
@@ -99,6 +99,19 @@ def wrong(worker: EngineClient, name: str) -> Any:
 @pytest.mark.parametrize("name", ANSWERS)
 def test_the_reference_answers_as_plain_python(name: str) -> None:
     assert wrong(SmallEngine(), name) is None
+
+
+@pytest.mark.parametrize(
+    ("numbers", "is_right"),
+    [([0, 1], True), ([5, 0], True), ([1, 5], True), ([0, 4], False), ([0], False), ([0, 1, 3], False)],
+)
+def test_of_rows_with_equal_keys_any_may_be_first(numbers: list[int], is_right: bool) -> None:
+    """Row 0 is the first, and 1, 3 and 5 share the second place; which rows are kept is not all that is told."""
+    question = in_window("row_number", 2, Key(A))
+    (result,) = examine(SmallEngine(), world(question))
+    assert result.contradiction is None
+    contradiction = find_contradiction(question, [[number] for number in numbers], result.without["rows"])
+    assert (contradiction is None) is is_right
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "datafusion", "polars"])
