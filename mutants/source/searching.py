@@ -16,10 +16,10 @@ from mutants.source.source_mutants import SourceMutant
 from oracles.answers.contradictions import without_limit
 from skipproof.stand.hunt.examining import examine, plain_form, pruned_form
 from skipproof.stand.hunt.hunting import Hunt, Limits, capabilities, hunt
-from skipproof.stand.hunt.rounds import draw_round, round_numbers
+from skipproof.stand.hunt.rounds import Rounds
 from skipproof.stand.workers.workers import EngineClient, Hello
 from strategies.engines.capabilities import Capabilities
-from strategies.engines.engine_questions import World, worlds
+from strategies.engines.engine_questions import World
 from strategies.engines.files import write_stored
 
 Reply: TypeAlias = dict[str, Any]
@@ -150,9 +150,9 @@ class _SharedHunt:
 
     def results(self) -> Iterator[SearchResult]:
         """Yield the result of each mutant, as soon as it is known."""
-        able = capabilities(self._correct)
-        for number in round_numbers(self._seed):
-            for world in _worlds_of_round(able, number):
+        rounds = Rounds(capabilities(self._correct), self._seed)
+        while self._suspects:
+            for world in _worlds_of_next(rounds):
                 yield from self._results_of_world(world)
                 if not self._suspects:
                     return
@@ -229,14 +229,14 @@ class _SharedHunt:
         )
 
 
-def _worlds_of_round(able: Capabilities, number: int) -> list[World]:
-    """Return the worlds of a round."""
+def _worlds_of_next(rounds: Rounds) -> list[World]:
+    """Return the worlds of the next round."""
     of_round: list[World] = []
 
     def keep(world: World) -> None:
         of_round.append(world)
 
-    draw_round(worlds(able), number, keep)
+    rounds.draw(keep)
     return of_round
 
 

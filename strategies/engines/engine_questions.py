@@ -4,7 +4,7 @@ An engine is not asked for what it lacks. `conditions` draws the conditions.
 
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -14,7 +14,14 @@ from hypothesis.strategies import DrawFn
 from strategies.choices import choose
 from strategies.engines.capabilities import Capabilities, ConditionScope
 from strategies.engines.conditions import comparison, condition
-from strategies.engines.engine_tables import REPEATS, StoredTable, ValuePool, stored_tables, value_pools
+from strategies.engines.engine_tables import (
+    REPEATS,
+    SMALL,
+    StoredTable,
+    ValuePool,
+    stored_tables,
+    value_pools,
+)
 from strategies.engines.joins import (
     LEFT,
     RIGHT,
@@ -65,8 +72,17 @@ _Ask: TypeAlias = Callable[[DrawFn, ConditionScope], Question]
 
 
 @st.composite
-def worlds(draw: DrawFn, capabilities: Capabilities, *, questions_max: int = QUESTIONS_MAX) -> World:
+def worlds(
+    draw: DrawFn,
+    capabilities: Capabilities,
+    *,
+    questions_max: int = QUESTIONS_MAX,
+    repeats: Sequence[int] = REPEATS,
+) -> World:
     """Worlds of one area of questions.
+
+    Args:
+        repeats: How often each row of the first table may be there.
 
     Shrinks to: one question, `a` compared with a literal.
     """
@@ -83,7 +99,7 @@ def worlds(draw: DrawFn, capabilities: Capabilities, *, questions_max: int = QUE
     others |= {THIRD: THIRD_PREFIX} if has_third else {}
     left = stored_tables(
         own,
-        repeats=(1,) if has_third else REPEATS,
+        repeats=SMALL if has_third else repeats,
         writers=capabilities.writers,
         layouts=capabilities.layouts,
     )
@@ -93,7 +109,7 @@ def worlds(draw: DrawFn, capabilities: Capabilities, *, questions_max: int = QUE
             own,
             prefix=prefix,
             # Two tables with thousands of equal keys each would have a join of millions of rows.
-            repeats=(1,),
+            repeats=SMALL,
             blocks_max=2,
             writers=capabilities.writers,
             layouts=capabilities.layouts,

@@ -22,7 +22,8 @@ from strategies.engines.questions import ROW_NUMBER, Column, Json, Row
 _MANY = 700
 # A block of so many rows is full: a row group of its engine's own size has no room left.
 _FULL = 2_048
-REPEATS = (*(1,) * 17, 30, 30, _MANY, _FULL)
+SMALL, LARGE = (1,), (30, _MANY, _FULL)
+REPEATS = (*SMALL * 17, *LARGE)
 # Each block of a table format is a file, and tables need several of them for its log to change.
 _BLOCKS_MAX, _FILES_MAX = 6, 8
 _ROW_COUNTS = (*(1, 2, 3, 4) * 2, 4, 0)

@@ -106,7 +106,7 @@ def test_the_reference_answers_as_plain_python(name: str) -> None:
     [([0, 1], True), ([5, 0], True), ([1, 5], True), ([0, 4], False), ([0], False), ([0, 1, 3], False)],
 )
 def test_of_rows_with_equal_keys_any_may_be_first(numbers: list[int], is_right: bool) -> None:
-    """Row 0 is the first, and 1, 3 and 5 share the second place; which rows are kept is not all that is told."""
+    """Row 0 is the first, and 1, 3 and 5 share the second place."""
     question = in_window("row_number", 2, Key(A))
     (result,) = examine(SmallEngine(), world(question))
     assert result.contradiction is None

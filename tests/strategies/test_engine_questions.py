@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 
-from skipproof.stand.hunt.rounds import draw_round
+from skipproof.stand.hunt.rounds import Rounds
 from strategies.engines.capabilities import Capabilities
 from strategies.engines.engine_questions import World, worlds
 from strategies.engines.engine_tables import StoredLayout, StoredTable
@@ -23,8 +23,9 @@ from strategies.engines.windows import FUNCTIONS, SET_OPERATIONS
 def many(able: Capabilities, rounds: int) -> list[World]:
     """The same worlds each time, in rounds as short as a hunt's."""
     worlds_of_rounds: list[World] = []
-    for number in range(rounds):
-        draw_round(worlds(able), number, worlds_of_rounds.append)
+    drawing = Rounds(able, 0)
+    for _ in range(rounds):
+        drawing.draw(worlds_of_rounds.append)
     return worlds_of_rounds
 
 

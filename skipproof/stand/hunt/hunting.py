@@ -15,7 +15,7 @@ from skipproof.stand.hunt.examining import QuestionResult, Write, examine
 from skipproof.stand.hunt.failures import Clock, Failures, IsSought
 from skipproof.stand.hunt.fences import without_fenced_questions
 from skipproof.stand.hunt.races import find_race
-from skipproof.stand.hunt.rounds import draw_round, round_numbers
+from skipproof.stand.hunt.rounds import Rounds
 from skipproof.stand.hunt.state import EarlierFinding as EarlierFinding
 from skipproof.stand.hunt.state import Finding as Finding
 from skipproof.stand.hunt.state import Hunt as Hunt
@@ -23,7 +23,7 @@ from skipproof.stand.hunt.state import Limits as Limits
 from skipproof.stand.hunt.tightness import measure_tightness
 from skipproof.stand.workers.workers import EngineClient
 from strategies.engines.capabilities import Capabilities
-from strategies.engines.engine_questions import World, worlds
+from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import ALONE, ORC, Writers
 from strategies.engines.files import ORC_OPTIONS, write_stored
 
@@ -93,14 +93,13 @@ def hunt(
         return outcome
 
     failures = Failures(state, limits, examine=examine_alone, sought=sought, clock=clock)
-    numbers = round_numbers(hunt_seed)
+    rounds = Rounds(able, hunt_seed)
     try:
         while not limits.are_reached(state):
             _Round(
                 worker,
                 state,
-                able=able,
-                number=next(numbers),
+                rounds=rounds,
                 limits=limits,
                 write=write,
                 progress=progress,
@@ -122,21 +121,20 @@ class _Round:
         worker: EngineClient,
         state: Hunt,
         *,
-        able: Capabilities,
-        number: int,
+        rounds: Rounds,
         limits: Limits,
         write: Write,
         progress: ReportState,
         failures: Failures,
         clock: Clock,
     ) -> None:
-        self._worker, self._able, self._state, self._number = worker, able, state, number
+        self._worker, self._rounds, self._state = worker, rounds, state
         self._limits, self._write, self._progress, self._failures = limits, write, progress, failures
         self._clock, self._since = clock, clock()
 
     def run(self) -> None:
         """Draw worlds, and add the findings to the state of the hunt."""
-        draw_round(worlds(self._able), self._number, self._examine_world)
+        self._rounds.draw(self._examine_world)
 
     def _examine_world(self, world: World) -> None:
         """Examine a world, and handle its failures."""
@@ -151,7 +149,7 @@ class _Round:
         for outcome in outcomes:
             if outcome.contradiction is not None and not self._limits.are_reached(self._state):
                 alone = replace(world, questions=(outcome.question,))
-                self._failures.handle(alone, outcome, seed=self._number)
+                self._failures.handle(alone, outcome, seed=self._rounds.number)
         self._look_for_race(world, outcomes)
         self._failures.continue_waiting()
         self._since = self._clock()
@@ -177,7 +175,7 @@ class _Round:
         race = find_race(self._worker, world, outcomes[0], write=self._write)
         state.seconds += self._clock() - since
         if race is not None:
-            self._failures.handle(*race, seed=self._number)
+            self._failures.handle(*race, seed=self._rounds.number)
 
     def _measure(self, world: World, outcomes: list[QuestionResult]) -> None:
         """Add the tightness of the first question for which it can be measured."""

@@ -1,38 +1,79 @@
-"""The rounds in which a hunt draws its worlds: a few at a time, from seeds that no other hunt has."""
+"""The rounds in which a hunt draws its worlds: a few at a time, from seeds that no other hunt has.
+
+Most rounds have small tables, whose failures are small too. A question of a large table takes as long as ten
+or more of a small one, so large tables have a share of the work. Work is counted in rows: the same seed draws
+the same everywhere.
+"""
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis.strategies import SearchStrategy
 
-from strategies.engines.engine_questions import World
+from strategies.engines.capabilities import Capabilities
+from strategies.engines.engine_questions import QUESTIONS_MAX, World, worlds
+from strategies.engines.engine_tables import LARGE, SMALL
 
 # Hypothesis draws the first examples of a run independently: beyond ten it mostly varies earlier ones, and
-# from ten on it keeps some of them small.
+# from ten on it keeps some of them small. The first one is the simplest world, the same in each round.
 ROUND = 9
+# Writing a large table takes long, so that it is asked more questions, and few of them make a round.
+_LARGE_ROUND, _QUESTIONS_OF_LARGE = 3, 2 * QUESTIONS_MAX
+_LARGE_SHARE = 0.1
+# So many rows take an engine about as long as the rest of a question.
+_ROWS_PER_QUESTION = 500
+# The work, in questions of small tables, after which the first large table comes.
+_WORK_BEFORE_LARGE = 300
 # No hunt has more rounds, so that the hunts of two seeds have none in common.
 _ROUNDS_MAX = 2**32
 
 
-def round_numbers(hunt_seed: int) -> Iterator[int]:
-    """Yield the numbers of the rounds of a hunt, which no hunt of another seed has."""
-    return itertools.count(hunt_seed * _ROUNDS_MAX)
+class Rounds:
+    """The rounds of a hunt; their worlds depend on nothing but the seed and what the engine supports.
 
+    Attributes:
+        number: The number of the round that was drawn last, which no hunt of another seed has.
+    """
 
-def draw_round(strategy: SearchStrategy[World], number: int, visit: Callable[[World], None]) -> None:
-    """Draw the worlds of a round; they depend on nothing but the strategy and the number."""
+    def __init__(self, able: Capabilities, hunt_seed: int) -> None:
+        self._able = able
+        self._numbers = itertools.count(hunt_seed * _ROUNDS_MAX)
+        self._work, self._work_of_large = 0.0, 0.0
+        self.number = hunt_seed * _ROUNDS_MAX
 
-    def test(world: World) -> None:
-        visit(world)
+    def draw(self, visit: Callable[[World], None]) -> None:
+        """Draw the next round, and visit each of its worlds but the simplest."""
+        self.number = next(self._numbers)
+        is_large = self._work_of_large < (self._work - _WORK_BEFORE_LARGE) * _LARGE_SHARE
+        strategy = (
+            worlds(self._able, questions_max=_QUESTIONS_OF_LARGE, repeats=LARGE)
+            if is_large
+            else worlds(self._able, repeats=SMALL)
+        )
+        is_simplest = True
 
-    test = settings(
-        max_examples=ROUND,
-        phases=(Phase.generate,),
-        database=None,
-        deadline=None,
-        report_multiple_bugs=False,
-        # Health checks judge the speed and size of examples; here these depend on the engine and the hunt.
-        suppress_health_check=list(HealthCheck),
-    )(given(strategy)(test))
-    seed(number)(test)()
+        def test(world: World) -> None:
+            nonlocal is_simplest
+            if not is_simplest:
+                self._count(world)
+                visit(world)
+            is_simplest = False
+
+        test = settings(
+            max_examples=_LARGE_ROUND if is_large else ROUND,
+            phases=(Phase.generate,),
+            database=None,
+            deadline=None,
+            report_multiple_bugs=False,
+            # Health checks judge the speed and size of examples; here they depend on the engine and the hunt.
+            suppress_health_check=list(HealthCheck),
+        )(given(strategy)(test))
+        seed(self.number)(test)()
+
+    def _count(self, world: World) -> None:
+        """Count the work that a world will take."""
+        rows = sum(len(block) for table in world.tables.values() for block in table.blocks)
+        work = len(world.questions) * (1 + rows / _ROWS_PER_QUESTION)
+        self._work += work
+        if rows > _ROWS_PER_QUESTION:
+            self._work_of_large += work

@@ -27,10 +27,10 @@ from skipproof.stand.hunt.reach.scenes import (
     prepare,
 )
 from skipproof.stand.hunt.reach.terms import columns_read
-from skipproof.stand.hunt.rounds import draw_round, round_numbers
+from skipproof.stand.hunt.rounds import Rounds
 from skipproof.stand.reference.engine import SmallEngine
 from skipproof.stand.reference.tables import Table
-from strategies.engines.engine_questions import World, worlds
+from strategies.engines.engine_questions import World
 from strategies.engines.files import write_stored
 from strategies.engines.questions import Json
 
@@ -249,8 +249,7 @@ def tally_hunt(
             tally_world(replace(world, questions=left), tally)
             progress(tally)
 
-    for number in round_numbers(hunt_seed):
-        draw_round(worlds(able), number, visit)
-        if tally.questions >= questions:
-            return tally
-    raise AssertionError("a hunt has more rounds than any number of questions")
+    rounds = Rounds(able, hunt_seed)
+    while tally.questions < questions:
+        rounds.draw(visit)
+    return tally
