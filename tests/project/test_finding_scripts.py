@@ -20,6 +20,8 @@ LAST_LINES = [r'print(f"expected {expected}\nactual {actual}")', "sys.exit(expec
 # What the scripts of a folder may import beside the standard library, the engine's own package first.
 PACKAGES = {
     "arrow": ["pyarrow"],
+    "clickhouse": ["chdb", "pyarrow"],
+    "daft": ["daft", "pyarrow"],
     "datafusion": ["datafusion", "pyarrow"],
     "deltalake": ["deltalake", "pyarrow"],
     "duckdb": ["duckdb", "pyarrow"],

@@ -27,13 +27,16 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-# The pages of the engines that are pinned, and their packages.
+# The pages of the engines that each group pins, and their packages.
 ENGINES = {
-    "datafusion": "datafusion",
-    "deltalake": "deltalake",
-    "duckdb": "duckdb",
-    "iceberg": "pyiceberg",
-    "polars": "polars",
+    "engines": {
+        "datafusion": "datafusion",
+        "deltalake": "deltalake",
+        "duckdb": "duckdb",
+        "iceberg": "pyiceberg",
+        "polars": "polars",
+    },
+    "engines-more": {"clickhouse": "chdb", "daft": "daft"},
 }
 # Groups that have to be installed apart, and the package of which they need different releases.
 APART = {frozenset({"engines", "tpch"}): "duckdb"}
@@ -180,27 +183,36 @@ def test_the_causes_are_counted_by_what_is_known_of_them() -> None:
     assert list(map(int, sums)) == [sum(total), *total]
     own = sum(count for (_, kind), count in counts.items() if kind is Kind.STAND)
     opening = " ".join(INDEX.read_text(encoding="utf-8").split())
-    assert f"the {sum(total)} causes: {sum(total) - own} in seven engines, and {own} that" in opening
+    assert len(rows) - 1 == 9, "the words of the next line count the engines"
+    assert f"the {sum(total)} causes: {sum(total) - own} in nine engines, and {own} that" in opening
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     assert f"found {sum(total) - own} distinct causes of wrong answers and errors" in readme
 
 
 def test_the_engines_are_pinned_to_the_releases_that_the_findings_are_about() -> None:
-    pins = {
-        package: SpecifierSet(f"=={title(FINDINGS / f'{page}.md').split()[-1]}")
-        for page, package in ENGINES.items()
-    }
-    assert {package: specifiers(package)["engines"] for package in pins} == pins
+    for group, packages in ENGINES.items():
+        pins = {
+            package: SpecifierSet(f"=={title(FINDINGS / f'{page}.md').split()[-1]}")
+            for page, package in packages.items()
+        }
+        assert {package: specifiers(package)[group] for package in pins} == pins
+
+
+def test_the_page_of_clickhouse_names_the_release_that_is_pinned_within_chdb() -> None:
+    (pin,) = specifiers("chdb-core")["engines-more"]
+    assert pin.operator == "=="
+    assert f"chdb-core {pin.version} " in (FINDINGS / "clickhouse.md").read_text(encoding="utf-8")
 
 
 def test_groups_that_need_two_releases_of_an_engine_cannot_be_installed_together() -> None:
     """Else pip would choose the release of one, and the findings would be tried with another."""
-    for package in ENGINES.values():
-        asked = specifiers(package)
-        (pin,) = asked["engines"]
-        for name, specifier in asked.items():
-            agrees = specifier.contains(Version(pin.version))
-            assert agrees is (APART.get(frozenset({"engines", name})) != package), (package, name)
+    for group, packages in ENGINES.items():
+        for package in packages.values():
+            asked = specifiers(package)
+            (pin,) = asked[group]
+            for name, specifier in asked.items():
+                agrees = specifier.contains(Version(pin.version))
+                assert agrees is (APART.get(frozenset({group, name})) != package), (package, name)
 
 
 def test_the_groups_that_are_installed_apart_are_told_to_uv_and_in_the_contributing_guide() -> None:
