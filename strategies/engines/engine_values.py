@@ -50,7 +50,12 @@ _TEXT_CLUSTERS = (
     ("\ud7ff", "\ue000", "\U0001f600", "\U0010ffff", "é", "a"),
     ("a", "A", "a ", " ", "", "\t", "'"),
     ("a", "A", "b", "B", "aB", "Ab"),
+    ("ab", "ba", "aa", "bb", "abc", "b", "ca"),
 )
+# Integers small enough for arithmetic, of both signs and of one digit and two.
+_INTEGER_CLUSTER = (0, 1, -1, 2, -2, 3, -3, 5, -7, 10)
+# Days beside the ends of months and years.
+_DAY_CLUSTER = (0, 30, 31, 58, 59, 364, 365, -1, -31, -32)
 _FLOAT_CLUSTERS = (
     ("NaN", 1.0, 2.0, 0.0), ("NaN", "-NaN", 1.0), (0.0, -0.0, 1.0),
     ("NaN", "Infinity", "-Infinity", 1.0),
@@ -102,11 +107,15 @@ def clusters(type_: str) -> tuple[tuple[Json, ...], ...]:
     if word.startswith("uint"):
         high = integer_range(type_)[1]
         return all_values, (0, 1, high // 2, high // 2 + 1, high)
+    if word.startswith("int"):
+        return all_values, _INTEGER_CLUSTER
+    if word == "date":
+        return all_values, _DAY_CLUSTER
     if word == "decimal":
         return all_values, tuple(value for value in all_values if value.lstrip("-") in _negated(all_values))
     if word == "timestamp":
         day = _DAY[type_.partition("(")[2][:2]]
-        return all_values, (0, day, day + 1, day // 2, -1, -day)
+        return all_values, (0, day, day + 1, day // 2, -1, -day), tuple(day * at for at in _DAY_CLUSTER)
     return (all_values,)
 
 

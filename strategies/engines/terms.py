@@ -224,7 +224,7 @@ _CALLS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Apply], ...] = (
     (("negate", "abs"), INTEGERS, _sign),
     (("<<", ">>"), INTEGERS, _shift),
     *[(("cast",), INTEGERS, _cast)] * 2,
-    (("lower", "upper", "length"), ("string",), _text),
+    *[(("lower", "upper", "length"), ("string",), _text)] * 2,
     *[(("substring",), ("string",), _substring)] * 2,
     (("concat",), ("string",), _concatenation),
     *[(DATE_PARTS, _PLAIN_TIMES, _date_part)] * 2,
