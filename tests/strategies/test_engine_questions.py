@@ -113,9 +113,14 @@ def test_windows_sets_and_repeats_reach_each_kind(drawn_worlds):
         (True, False),
         (False, True),
     }
-    for window in windows:
-        total = window.order and window.order[-1].by == Column("rid", "int64")
-        assert total or window.function != "row_number" or (not window.order and window.partition is None)
+    numberings = [window for window in windows if window.function == "row_number"]
+    total = [bool(window.order) and window.order[-1].by == Column("rid", "int64") for window in numberings]
+    for window, is_total in zip(numberings, total, strict=True):
+        # Only a window without partitions determines how many rows there are.
+        assert is_total or window.partition is None
+    assert {(len(window.order) == 1, is_total) for window, is_total in zip(numberings, total, strict=True)} == {
+        (True, True), (True, False), (False, True), (False, False),
+    }  # fmt: skip
     assert {bool(question.limit) for question in questions if question.window} == {True, False}
     sets = [question.set for question in questions if question.set]
     assert {(operation.kind, operation.all) for operation in sets} == {

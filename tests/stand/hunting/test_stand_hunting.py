@@ -129,7 +129,8 @@ def test_what_is_found_before_the_keyboard_interrupts_is_told(monkeypatch):
     (checked,) = checking.check_each(["duckdb", "polars"], request, silent)
     assert checked.hunt.interrupted
     assert checked.hunt.examples < 4_000
-    assert {confirmed.blame for confirmed in checked.confirmed} == {Blame.STATISTICS}
+    # The small engine makes bloom filters and pages itself, also where the footer has no statistics.
+    assert Blame.STATISTICS in {confirmed.blame for confirmed in checked.confirmed}
     assert checked.to_dict()["interrupted"]
 
 
@@ -142,7 +143,12 @@ def test_the_folder_of_a_finding_replays_it_with_the_engine_alone(tmp_path):
     """The script prints the wrong rows; here of a question that DuckDB answers rightly."""
     wrong = WRONG.engine()
     # DuckDB loses NaN itself.
-    what = replace(capabilities(wrong, areas=("filter",)), types_missing=frozenset({"float32", "float64"}))
+    what = replace(
+        capabilities(wrong, areas=("filter",)),
+        types_missing=frozenset({"float32", "float64"}),
+        # DuckDB does not have them.
+        settings={},
+    )
     (finding,) = hunt(wrong, what, Limits(examples=400, findings=1, worlds_to_shrink=50)).findings
     with Worker(find_engine("duckdb").command) as worker:
         confirmed = confirm(worker, finding, write=write_stored)
@@ -192,7 +198,7 @@ def test_the_stand_tells_no_more_than_it_knows():
     """An error may be there without statistics too, and those in page headers are never taken out."""
     assert "statistics" not in Discrepancy.RAISED.value
     assert all("statistics in the footer" in one.value for one in Blame if "statistics" in one.value)
-    page = (Path(__file__).parents[2] / "docs" / "reference" / "stand.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "stand.md").read_text(encoding="utf-8")
     told = {line.split("|")[1].strip() for line in page.splitlines() if line.startswith("|")}
     assert {one.value for one in (*Discrepancy, *Blame)} <= told
 
