@@ -96,7 +96,7 @@ def test_an_engine_that_refuses_everything_does_not_pass(
 
 def test_a_hunt_that_ran_out_of_time_warns(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "SECONDS_MAX", 0.001)
-    result = run(project, command(project, "sound"), "--skipproof-examples=100")
+    result = run(project, command(project, "sound"), "--skipproof-examples=100", "--skipproof-seed=3")
     result.assert_outcomes(passed=2, deselected=OTHERS, warnings=1)
     result.stdout.fnmatch_lines(["*plain 1: * of 100 questions, 0.001 s*"])
 
