@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import find, settings
+from hypothesis import Phase, find, settings
 from pyarrow import orc
 
 from skipproof.stand.hunt.examining import plain_form, pruned_form
@@ -83,6 +83,7 @@ def test_a_form_says_that_its_files_are_orc(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.deep
 def test_spark_reads_orc_but_no_timestamps_of_it(
     engine_worker: Callable[[str], Worker], tmp_path: Path
 ) -> None:
@@ -112,5 +113,5 @@ def test_orc_is_drawn_for_engines_that_read_it_alone() -> None:
         lambda world: any(
             stored.layout.writer == ORC and stored.layout.format_options for stored in world.tables.values()
         ),
-        settings=settings(max_examples=500, database=None),
+        settings=settings(max_examples=500, database=None, phases=(Phase.generate,)),
     )
