@@ -240,7 +240,7 @@ def test_hunts_of_two_seeds_have_no_round_in_common():
     seeds = [set[int](), set[int]()]
     for hunt_seed, own_seeds in enumerate(seeds):
         wrong = OFTEN_WRONG.engine()
-        limits = Limits(examples=100, worlds_to_shrink=0)
+        limits = Limits(examples=150, worlds_to_shrink=0)
         state = hunt(wrong, capabilities(wrong, areas=("filter",)), limits, hunt_seed=hunt_seed)
         own_seeds.update(finding.seed for finding in state.findings)
     assert all(seeds)
