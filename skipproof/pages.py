@@ -36,6 +36,11 @@ def visible_text(value: str) -> str:
     )
 
 
+def counted_noun(number: int, singular: str, plural: str = "") -> str:
+    """Return a number and its noun, as `1 cause` and `2 causes`."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
 def check_writable(path: Path) -> None:
     """Make the folder of a file, and check that a file can be written there.
 

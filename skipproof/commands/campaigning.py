@@ -12,6 +12,7 @@ from rich.table import Table
 
 from pruning.errors import InputError
 from skipproof.commands.progress import show_progress
+from skipproof.pages import counted_noun
 from skipproof.stand.campaign.figures import (
     CampaignChange,
     CauseFigures,
@@ -21,7 +22,7 @@ from skipproof.stand.campaign.figures import (
     compare_campaigns,
 )
 from skipproof.stand.campaign.plan import read_plan
-from skipproof.stand.campaign.report import counted_noun, percent, write_report
+from skipproof.stand.campaign.report import percent, write_report
 from skipproof.stand.campaign.running import Campaign
 from skipproof.stand.campaign.slices import CampaignStore, read_campaign
 

@@ -318,8 +318,11 @@ def show_hunt(out: Console, checked: EngineHunt) -> None:
     if not checked.confirmed:
         out.print("nothing found")
         return
-    causes = len(checked.confirmed)
-    out.print(f"{len(state.findings)} findings of {causes} causes, as far as what makes them right tells")
+    counts = (
+        pages.counted_noun(len(state.findings), "finding"),
+        pages.counted_noun(len(checked.confirmed), "cause"),
+    )
+    out.print(f"{' of '.join(counts)}, as far as what makes them right tells")
     _show_fences(out, state)
     table = Table("cause", "what", "where it goes away", "right with", "traits", "examples", "seen", "others")
     for name, confirmed in zip(folder_names(checked.confirmed), checked.confirmed, strict=True):

@@ -21,7 +21,7 @@ ENGINES = {
     "skipproof": ("pyspark", 0.7),
     "spark": ("pyspark", 0.7),
 }
-MARKS = dict.fromkeys(("skipproof", "spark"), [pytest.mark.spark, pytest.mark.deep])
+MARKS = dict.fromkeys(("skipproof", "spark"), (pytest.mark.spark, pytest.mark.deep))
 
 
 @pytest.mark.parametrize(

@@ -45,13 +45,8 @@ def render(figures: Sequence[EngineFigures], changes: Sequence[CampaignChange]) 
 def _environment() -> Environment:
     """Return the environment of this folder's templates, with the filters below."""
     environment = pages.template_environment(Path(__file__).parent)
-    environment.filters |= {"count": counted_noun, "percent": percent}
+    environment.filters |= {"count": pages.counted_noun, "percent": percent}
     return environment
-
-
-def counted_noun(number: int, singular: str, plural: str = "") -> str:
-    """Return a number and its noun, as `1 cause` and `2 causes`."""
-    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
 def percent(share: float) -> str:

@@ -95,7 +95,7 @@ def _environment() -> Environment:
         "answer": _answer_excerpt,
         "by_verdict": _counts_by_verdict,
         "cell": _cell,
-        "count": _counted_noun,
+        "count": pages.counted_noun,
         "cut": _shortened_text,
         "first_blocks": _first_blocks,
         "first_lines": _first_lines,
@@ -123,11 +123,6 @@ def _shares(result: Result) -> dict[str, SkippedShare]:
     }
 
 
-def _counted_noun(number: int, singular: str, plural: str = "") -> str:
-    """Return a number and its noun, as `1 row` and `2,000 rows`."""
-    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
-
-
 def _speed(result: Result) -> str:
     """Return the number of questions a second as text."""
     return f"{result['examples'] / result['seconds']:,.1f}" if result["seconds"] else ""
@@ -141,7 +136,9 @@ def _cell(value: object) -> str:
 def _shortened_text(text: str, characters_max: int = TEXT_CHARACTERS_MAX) -> str:
     """Return the start of a long text, and the number of characters left out."""
     left = len(text) - characters_max
-    return text if left <= 0 else f"{text[:characters_max]}… ({_counted_noun(left, 'character')} left out)"
+    return (
+        text if left <= 0 else f"{text[:characters_max]}… ({pages.counted_noun(left, 'character')} left out)"
+    )
 
 
 def _cell_text(value: object) -> str:

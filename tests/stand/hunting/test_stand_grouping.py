@@ -210,7 +210,7 @@ def test_check_tells_and_saves_one_finding_for_each_cause_and_where_the_others_a
     out = Console(width=300, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
     show_hunt(out, checked)
     text = out.export_text()
-    assert "2 findings of 1 causes" in text
+    assert "2 findings of 1 cause," in text
     assert "1: at 7" in text
     assert "fenced off, and 1,234 more failures counted: NULL, inequality" in text
     (folder,) = folder_names(confirmed)
