@@ -20,6 +20,36 @@ from strategies.engines.questions import AREAS
 if TYPE_CHECKING:
     from skipproof.histories import judging
 
+Findings = Annotated[
+    Path | None,
+    typer.Option("--findings", metavar="DIR", help="Keep a finding of each cause in a folder here."),
+]
+UpstreamReports = Annotated[
+    Path | None,
+    typer.Option(
+        "--report-upstream",
+        metavar="DIR",
+        help="Write an issue for the engine's tracker, with a script, for each cause here.",
+    ),
+]
+Writers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--writer",
+        metavar="NAME",
+        help="An engine that writes files too, beside pyarrow and the engine itself. Repeatable.",
+    ),
+]
+WriterPython = Annotated[
+    str | None,
+    typer.Option(
+        "--writer-python",
+        metavar="INTERPRETER",
+        help="With --writer: what runs it; so it may be of another release.",
+        show_default="this one",
+    ),
+]
+
 
 def check(
     engine: Annotated[
@@ -47,38 +77,13 @@ def check(
             "--python", metavar="INTERPRETER", help="What runs the engine.", show_default="this one"
         ),
     ] = None,
-    findings: Annotated[
-        Path | None,
-        typer.Option("--findings", metavar="DIR", help="Keep a finding of each cause in a folder here."),
-    ] = None,
+    findings: Findings = None,
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML page of all of it.")
     ] = None,
-    report_upstream: Annotated[
-        Path | None,
-        typer.Option(
-            "--report-upstream",
-            metavar="DIR",
-            help="Write an issue for the engine's tracker, with a script, for each cause here.",
-        ),
-    ] = None,
-    writer: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--writer",
-            metavar="NAME",
-            help="An engine that writes files too, beside pyarrow and the engine itself. Repeatable.",
-        ),
-    ] = None,
-    writer_python: Annotated[
-        str | None,
-        typer.Option(
-            "--writer-python",
-            metavar="INTERPRETER",
-            help="With --writer: what runs it; so it may be of another release.",
-            show_default="this one",
-        ),
-    ] = None,
+    report_upstream: UpstreamReports = None,
+    writer: Writers = None,
+    writer_python: WriterPython = None,
     as_json: Json = False,
 ) -> None:
     """Put engines on the stand: hunt for rows that their pruning loses."""

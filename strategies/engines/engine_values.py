@@ -112,14 +112,16 @@ def clusters(type_: str) -> tuple[tuple[Json, ...], ...]:
     if word == "date":
         return all_values, _DAY_CLUSTER
     if word == "decimal":
-        return all_values, tuple(value for value in all_values if value.lstrip("-") in _negated(all_values))
+        return all_values, tuple(
+            value for value in all_values if value.lstrip("-") in _with_both_signs(all_values)
+        )
     if word == "timestamp":
         day = _DAY[type_.partition("(")[2][:2]]
         return all_values, (0, day, day + 1, day // 2, -1, -day), tuple(day * at for at in _DAY_CLUSTER)
     return (all_values,)
 
 
-def _negated(numbers: tuple[str, ...]) -> set[str]:
+def _with_both_signs(numbers: tuple[str, ...]) -> set[str]:
     """Return the numbers that are there with both signs, without the sign."""
     return {number.removeprefix("-") for number in numbers if number.startswith("-")}
 

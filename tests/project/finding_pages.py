@@ -25,7 +25,7 @@ CURES = re.compile(r"\]\((\w+/\w+\.py)\)|\breplace `([^`]+)` by `([^`]+)`")
 
 
 class Kind(Enum):
-    """What is known upstream of a cause."""
+    """The kinds of causes, by what is known upstream."""
 
     SILENT = "silent"
     KNOWN = "known"
@@ -81,7 +81,7 @@ class Cause:
 
     @property
     def kind(self) -> Kind:
-        """What is known upstream, by the words that open the part about it."""
+        """The kind of the cause, by the words that open the part about it."""
         opening = dict(self.parts)["Known"]
         if effects_of(self) == {"false alarm"}:
             return Kind.STAND
@@ -152,7 +152,7 @@ def table(page: Path, heading: str) -> list[list[str]]:
 
 
 def printed_texts() -> dict[Path, str]:
-    """What each script prints, as the fenced block after the link to it has it."""
+    """The output of each script, as the fenced block after the link to it has it."""
     texts: dict[Path, str] = {}
     for cause in causes():
         name: str | None = None

@@ -166,7 +166,7 @@ def test_every_cure_is_of_one_place_in_its_script() -> None:
 def test_a_script_of_pyarrow_shows_its_fault_within_this_process(
     script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What the deep run does with all engines, each script in a process of its own."""
+    """The deep run does so with all engines, each script in a process of its own."""
     skip_other_releases(script)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(SystemExit) as ended:

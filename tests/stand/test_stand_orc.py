@@ -87,7 +87,7 @@ def test_a_form_says_that_its_files_are_orc(tmp_path: Path) -> None:
 def test_spark_reads_orc_but_no_timestamps_of_it(
     engine_worker: Callable[[str], Worker], tmp_path: Path
 ) -> None:
-    """What skipproof prunes is Parquet alone."""
+    """Of the two, skipproof prunes Parquet alone."""
     pytest.importorskip("pyspark")
     spark = engine_worker("spark")
     assert "orc" in spark.hello.formats

@@ -19,7 +19,7 @@ _TIMES, _TIMES_UNSTEADY = 3, 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:
-    """What cures a finding, and where it is at fault.
+    """The cures of a finding, and the class of questions that is at fault.
 
     Attributes:
         cures: The variations that make the answer right.

@@ -69,8 +69,8 @@ def _is_behind(state: Hunt, fence: Fence, world: World, question: Question) -> b
 
 def _mostly_fails(state: Hunt, fence: Fence) -> bool:
     """Tell whether most questions behind a fence failed, of enough."""
-    asked = state.asked_behind[fence.ordinal]
-    return asked >= _ASKED_MIN and state.fenced[fence.ordinal] >= _FAILING_SHARE * asked
+    question_count = state.asked_behind[fence.ordinal]
+    return question_count >= _ASKED_MIN and state.fenced[fence.ordinal] >= _FAILING_SHARE * question_count
 
 
 def minimal_conjunction(

@@ -27,7 +27,7 @@ def rewritten_questions(question: Question) -> Iterator[tuple[str, Question]]:
         ("OR of = instead of IN", _in_as_or),
         ("two comparisons instead of BETWEEN", _between_as_two),
         ("NOT pushed in", _not_pushed_in),
-        ("operands swapped", _swapped),
+        ("operands swapped", _swap_operands),
     ):
         yield name, _apply(question, rule)
     for function in dict.fromkeys(_functions(question)):
@@ -38,7 +38,7 @@ def rewritten_questions(question: Question) -> Iterator[tuple[str, Question]]:
     yield "without ORDER BY", replace(question, order=())
     yield "without HAVING", replace(question, having=None)
     yield "without the window", replace(question, window=None)
-    yield "without LIMIT of a relation", replace(question, source=_unlimited(question))
+    yield "without LIMIT of a relation", replace(question, source=_drop_limit(question))
     if question.area not in ("filter", "subquery", "dml") and question.source.where is not None:
         yield FILTER_ALONE, filter_alone(question)
 
@@ -47,11 +47,11 @@ def filter_alone(question: Question) -> Question:
     """Return the question for the columns that the filter of the first relation reads."""
     assert question.source.where is not None
     columns = [part.name for part in subterms(question.source.where) if isinstance(part, Column)]
-    source = replace(_unlimited(question), distinct=None)
+    source = replace(_drop_limit(question), distinct=None)
     return Question(area="filter", source=source, select=tuple(dict.fromkeys(columns)) or question.select)
 
 
-def _unlimited(question: Question) -> Relation:
+def _drop_limit(question: Question) -> Relation:
     """Return the first relation without its order and LIMIT."""
     return replace(question.source, limit=None, offset=0, order=())
 
@@ -105,7 +105,7 @@ def _not_pushed_in(term: Term) -> Term:
     return Call(_NEGATIONS[inner.function], parts)
 
 
-def _swapped(term: Term) -> Term:
+def _swap_operands(term: Term) -> Term:
     """Return a comparison with its operands swapped."""
     if not isinstance(term, Call) or term.function not in _SWAPPED:
         return term

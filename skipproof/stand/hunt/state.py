@@ -145,9 +145,9 @@ class Hunt:
         return 1 + self.again[ordinal] + self.fenced[ordinal]
 
 
-def _same_oracle(one: frozenset[str], other: frozenset[str]) -> bool:
+def _same_oracle(first: frozenset[str], other: frozenset[str]) -> bool:
     """Tell whether two failures are both against the engine itself, or both against the reference."""
-    return (AGAINST_THE_REFERENCE in one) == (AGAINST_THE_REFERENCE in other)
+    return (AGAINST_THE_REFERENCE in first) == (AGAINST_THE_REFERENCE in other)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -75,7 +75,7 @@ def _other_layouts(world: World, *, own_tables: bool) -> Iterator[tuple[str, Wor
     """Yield the world with less in the layouts of its tables: statistics, and what may replace them."""
     options = {name for table in world.tables.values() for name in table.layout.format_options}
     for option in sorted(options):
-        yield f"without the option {option}", _with_layouts(world, _dropping(option))
+        yield f"without the option {option}", _with_layouts(world, _drop_option(option))
     if own_tables:
         return
     yield "without bounds", _with_layouts(world, lambda layout: _forget(layout, "bounds"))
@@ -103,7 +103,7 @@ def _with_layouts(world: World, change: Callable[[StoredLayout], StoredLayout]) 
     return replace(world, tables=tables)
 
 
-def _dropping(option: str) -> Callable[[StoredLayout], StoredLayout]:
+def _drop_option(option: str) -> Callable[[StoredLayout], StoredLayout]:
     """Return a change of layouts that drops an option of theirs."""
 
     def change(layout: StoredLayout) -> StoredLayout:

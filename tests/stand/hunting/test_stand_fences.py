@@ -124,7 +124,7 @@ def test_what_is_behind_a_fence_is_not_shrunk_but_in_one_world_of_twenty() -> No
 
 
 @pytest.mark.parametrize(
-    ("worlds_before", "asked", "failed", "is_asked"),
+    ("worlds_before", "question_count", "failed", "is_asked"),
     [
         (3, 40, 20, False),
         # Too few failed, or were asked.
@@ -135,12 +135,12 @@ def test_what_is_behind_a_fence_is_not_shrunk_but_in_one_world_of_twenty() -> No
     ],
 )
 def test_questions_that_mostly_fail_behind_a_fence_are_not_asked(
-    worlds_before: int, asked: int, failed: int, is_asked: bool
+    worlds_before: int, question_count: int, failed: int, is_asked: bool
 ) -> None:
     """Questions that lack a trait of the fence are."""
     state = failures_of(engine(LOUD), loud_worlds(1))
     state.fences.append(Fence(ordinal=0, traits=frozenset({"filter: rows added", "inequality", "NULL"})))
-    state.worlds, state.asked_behind[0], state.fenced[0] = worlds_before, asked, failed
+    state.worlds, state.asked_behind[0], state.fenced[0] = worlds_before, question_count, failed
     behind, outside = differs(7, None, 3), is_null(None, 5)
     assert fences.without_fenced_questions(state, outside) == outside
     left = fences.without_fenced_questions(state, behind)
@@ -150,11 +150,11 @@ def test_questions_that_mostly_fail_behind_a_fence_are_not_asked(
 
 def test_a_hunt_ends_although_nothing_is_asked_behind_a_fence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every question would be behind a fence; one set of tables in twenty is asked all the same."""
-    asked: list[World] = []
+    question_count: list[World] = []
 
     def without_questions(state: Hunt, drawn_world: World) -> World:
         if fences.ignores_fences(state.worlds + 1):
-            asked.append(drawn_world)
+            question_count.append(drawn_world)
             return drawn_world
         return replace(drawn_world, questions=())
 
@@ -162,7 +162,7 @@ def test_a_hunt_ends_although_nothing_is_asked_behind_a_fence(monkeypatch: pytes
     sound = SmallEngine()
     state = hunt(sound, capabilities(sound, areas=("filter",)), Limits(examples=10))
     assert state.examples >= 10
-    assert state.worlds >= 20 * len(asked)
+    assert state.worlds >= 20 * len(question_count)
 
 
 def test_a_trait_stays_in_a_fence_only_if_the_failure_needs_it() -> None:

@@ -1,5 +1,6 @@
 """Findings are grouped into causes by the variations of their worlds that make the engine's answer right."""
 
+import io
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -207,7 +208,7 @@ def test_check_tells_and_saves_one_finding_for_each_cause_and_where_the_others_a
     checked = EngineHunt(
         hello=wrong.hello, request=request, areas=("filter",), hunt=state, confirmed=confirmed
     )
-    out = Console(width=300, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    out = Console(width=300, record=True, file=io.StringIO())
     show_hunt(out, checked)
     text = out.export_text()
     assert "2 findings of 1 cause," in text

@@ -96,8 +96,8 @@ class Varying(SmallEngine):
 
     def ask(self, **request: Any) -> dict[str, Any]:
         """Answer a request, without its LIMIT first."""
-        limits = [asked["limit"] for asked in request["questions"]]
-        questions = [{**asked, "limit": None} for asked in request["questions"]]
+        limits = [requests["limit"] for requests in request["questions"]]
+        questions = [{**requests, "limit": None} for requests in request["questions"]]
         answers = super().ask(**{**request, "questions": questions})["answers"]
         for answer, limit in zip(answers, limits, strict=True):
             self._count += 1

@@ -1,1 +1,1 @@
-"""How often the hunt reaches each class of published pruning bugs."""
+"""Counts of how often the hunt reaches each class of published pruning bugs."""

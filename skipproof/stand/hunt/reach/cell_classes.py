@@ -169,7 +169,7 @@ def of_nulls(is_concerned: Callable[[Sequence[Value]], bool]) -> DataClass:
     return DataClass(is_present, without)
 
 
-def _shortened(cell: Value, type_: str) -> Value:
+def _shorten(cell: Value, type_: str) -> Value:
     """Return a cell without what truncated bounds leave out: characters, or parts of a millisecond."""
     if isinstance(cell, str | bytes):
         return cell[:BOUND_CHARACTERS_MAX]
@@ -184,7 +184,7 @@ def _is_truncated(scene: Scene, column: str) -> bool:
 
 
 def _is_long(cell: Value, type_: str) -> bool:
-    return bool(_shortened(cell, type_) != cell)
+    return bool(_shorten(cell, type_) != cell)
 
 
 def _without_truncation(scene: Scene, column: str) -> Scene:
@@ -192,7 +192,7 @@ def _without_truncation(scene: Scene, column: str) -> Scene:
 
     def change(cells: Sequence[Value]) -> Sequence[Value]:
         return [
-            cell if cell is None or not _is_long(cell, type_) else _shortened(cell, type_) for cell in cells
+            cell if cell is None or not _is_long(cell, type_) else _shorten(cell, type_) for cell in cells
         ]
 
     return scene.with_cells(column, change)

@@ -138,7 +138,7 @@ def open_table(form: Json, stored: StoredTable) -> Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decisions:
-    """What the small engine decides and answers.
+    """The decisions and the answer of the small engine.
 
     Attributes:
         evaluated, accepted: The rows for which the condition was evaluated, and those that were read without.
