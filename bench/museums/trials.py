@@ -146,8 +146,8 @@ class _Judge:
         """Tell whether the plain form and the reference agree, and an answer in the area contradicts them."""
         wrong = outcome.contradiction
         assert wrong is not None
-        found = traits(world, outcome.question, wrong) | functions(outcome.question)
-        if not in_area(found, self._release.traits):
+        finding_traits = traits(world, outcome.question, wrong) | functions(outcome.question)
+        if not in_area(finding_traits, self._release.traits):
             return False
         return wrong.oracle is Oracle.ITSELF and _agrees(self._old.reader, world, outcome)
 
@@ -184,16 +184,16 @@ def functions(question: Question) -> frozenset[str]:
     return frozenset(f"function {part.function}" for part in parts if isinstance(part, Call))
 
 
-def in_area(found: frozenset[str], groups: Sequence[Sequence[str]]) -> bool:
+def in_area(finding_traits: frozenset[str], groups: Sequence[Sequence[str]]) -> bool:
     """Tell whether a finding has one of each group of traits, its area included, and is no error.
 
     Early ones raise wherever they were not finished.
     """
-    if any(trait.endswith(f": {Discrepancy.RAISED.value}") for trait in found):
+    if any(trait.endswith(f": {Discrepancy.RAISED.value}") for trait in finding_traits):
         return False
-    others = {trait.partition(":")[0] for trait in found if ": " in trait}
-    others |= set() if AGAINST_THE_REFERENCE in found else {BY_ITSELF}
-    return all((found | others).intersection(either) for either in groups)
+    others = {trait.partition(":")[0] for trait in finding_traits if ": " in trait}
+    others |= set() if AGAINST_THE_REFERENCE in finding_traits else {BY_ITSELF}
+    return all((finding_traits | others).intersection(either) for either in groups)
 
 
 def verdicts(worker: Worker, world: World, write: Write) -> list[str]:

@@ -75,12 +75,12 @@ def measure_all(seeds: Sequence[int], questions: int, file: Path | None) -> list
     stored = (
         [Measure(**figures) for figures in json.loads(file.read_text())] if file and file.exists() else []
     )
-    by_seed = {one.seed: one for one in stored if one.questions == questions}
+    by_seed = {of_seed.seed: of_seed for of_seed in stored if of_seed.questions == questions}
     for seed in seeds:
         if seed not in by_seed:
             by_seed[seed] = measure(seed, questions)
         if file is not None:
-            file.write_text(json.dumps([asdict(one) for one in by_seed.values()], indent=1) + "\n")
+            file.write_text(json.dumps([asdict(of_seed) for of_seed in by_seed.values()], indent=1) + "\n")
     return [by_seed[seed] for seed in seeds]
 
 
@@ -92,23 +92,23 @@ def text(pair: Pair) -> str:
 def shares(measures: Sequence[Measure]) -> list[str]:
     """Return the table of what hunts consist of."""
     rows: list[tuple[str, Callable[[Measure], float], float]] = [
-        ("answers with rows", lambda one: one.non_empty, NON_EMPTY_MIN),
-        ("distinct questions", lambda one: one.distinct, DISTINCT_MIN),
-        ("worlds", lambda one: one.worlds, WORLDS_MIN),
-        ("refused", lambda one: one.refused, 0.0),
+        ("answers with rows", lambda of_seed: of_seed.non_empty, NON_EMPTY_MIN),
+        ("distinct questions", lambda of_seed: of_seed.distinct, DISTINCT_MIN),
+        ("worlds", lambda of_seed: of_seed.worlds, WORLDS_MIN),
+        ("refused", lambda of_seed: of_seed.refused, 0.0),
     ]
-    lines = table_head(["of the questions", *(f"seed {one.seed}" for one in measures), "at least"])
+    lines = table_head(["of the questions", *(f"seed {of_seed.seed}" for of_seed in measures), "at least"])
     for name, count, least in rows:
-        figures = [f"{count(one) / one.questions:.1%}" for one in measures]
+        figures = [f"{count(of_seed) / of_seed.questions:.1%}" for of_seed in measures]
         lines.append(row([name, *figures, f"{least:.0%}" if least else ""]))
-    return [*lines, row(["seconds of a core", *(f"{one.seconds:.0f}" for one in measures), ""])]
+    return [*lines, row(["seconds of a core", *(f"{of_seed.seconds:.0f}" for of_seed in measures), ""])]
 
 
 def classes(measures: Sequence[Measure]) -> list[str]:
     """Return the table of the classes."""
-    lines = table_head(["class", *(f"seed {one.seed}" for one in measures)])
+    lines = table_head(["class", *(f"seed {of_seed.seed}" for of_seed in measures)])
     for name in (*DATA_CLASSES, *QUERY_CLASSES):
-        lines.append(row([name, *(f"{one.classes.get(name, 0):,}" for one in measures)]))
+        lines.append(row([name, *(f"{of_seed.classes.get(name, 0):,}" for of_seed in measures)]))
     return lines
 
 
@@ -125,14 +125,16 @@ def cell(pair: Pair, measures: Sequence[Measure]) -> str:
     """Return the figures of a pair, bold where one is below the bar."""
     if pair in IMPOSSIBLE:
         return "-"
-    figures = " ".join(str(one.pairs.get(text(pair), 0)) for one in measures)
+    figures = " ".join(str(of_seed.pairs.get(text(pair), 0)) for of_seed in measures)
     return f"**{figures}**" if is_short(pair, measures) else figures
 
 
 def is_short(pair: Pair, measures: Sequence[Measure]) -> bool:
     """Tell whether a pair is reached too seldom in one of the seeds."""
     least = FREQUENT_MIN if pair in FREQUENT else OTHER_MIN
-    return any(one.pairs.get(text(pair), 0) * QUESTIONS < least * one.questions for one in measures)
+    return any(
+        of_seed.pairs.get(text(pair), 0) * QUESTIONS < least * of_seed.questions for of_seed in measures
+    )
 
 
 def short_pairs(measures: Sequence[Measure]) -> list[Pair]:
