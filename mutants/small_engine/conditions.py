@@ -8,7 +8,7 @@ from skipproof.stand.reference.evaluating import COMPARISONS, pattern_characters
 from skipproof.stand.reference.pruning import Rules
 from skipproof.stand.reference.ranges import ANY, FALSE, NULL, TRUE, Lookup, Range
 from skipproof.stand.reference.statistics import WIDTH_TEXT, Facts
-from skipproof.stand.reference.values import Nan, wrap_integer
+from skipproof.stand.reference.values import Nan, Value, wrap_integer
 from strategies.engines.questions import Json
 
 
@@ -19,6 +19,17 @@ def escapes_stay(self: Rules, pattern: str) -> str:
     start = Rules.pattern_start(self, pattern)
     wild = next((at for at, letter in enumerate(pattern) if letter in "%_"), len(pattern))
     return pattern[:wild] if "\\" in pattern else start
+
+
+@mutant(
+    "matched_text",
+    "LIKE BLOOM",
+    "apache/datafusion#22374",
+    "The text that a pattern without wildcards matches is sought with its escapes.",
+)
+def text_with_escapes(self: Rules, pattern: Json) -> list[tuple[Value, str]] | None:
+    sought = Rules.matched_text(self, pattern)
+    return None if sought is None else [(pattern["literal"], "string")]
 
 
 @mutant(

@@ -206,9 +206,12 @@ class TruthRules(RangeRules):
     def sought_values(self, term: Json) -> list[tuple[Value, str]] | None:
         """Return the constants of which the column must equal one, each with its type; NULL is left out.
 
-        None if the condition does not compare a column with constants by =, IN or IS NOT DISTINCT FROM.
+        None if the condition does not compare a column with constants by =, IN or IS NOT DISTINCT FROM, or by
+        LIKE without wildcards.
         """
         name, of = term.get("call"), term.get("of", ())
+        if name == "like" and "column" in of[0]:
+            return self.matched_text(of[1])
         if name not in ("=", "in", "is not distinct from") or "column" not in of[0]:
             return None
         if not all("literal" in operand for operand in of[1:]):
@@ -217,6 +220,13 @@ class TruthRules(RangeRules):
             return None
         literals = [(from_json(literal["literal"], literal["type"]), literal["type"]) for literal in of[1:]]
         return [literal for literal in literals if literal[0] is not None]
+
+    def matched_text(self, pattern: Json) -> list[tuple[Value, str]] | None:
+        """Return the only text that a LIKE pattern matches, with its type; None if it has a wildcard."""
+        characters = pattern_characters(pattern["literal"])
+        if not all(is_literal for _, is_literal in characters):
+            return None
+        return [("".join(text for text, _ in characters), "string")]
 
     def partition_truths(self, term: Json, facts: Facts) -> int:
         """Return the truth values from the value of the partition."""
