@@ -1,9 +1,10 @@
-"""The capabilities of an engine, and the columns that an expression may name."""
+"""The capabilities of an engine, and the operands that an expression may have."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from strategies.engines.engine_tables import ALONE, Options, ValuePool, Writers
+from strategies.engines.questions import Json, Term
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,16 +29,35 @@ class Capabilities:
 
 
 @dataclass(frozen=True, slots=True)
+class Operand:
+    """A term, and the values that it may have other than NULL.
+
+    Attributes:
+        value_at: Its value at a row, which is a mapping of columns; None if that is NULL, or not computed.
+    """
+
+    term: Term
+    pool: ValuePool
+    value_at: Callable[[Mapping[str, Json]], Json] = lambda row: None
+
+
+@dataclass(frozen=True, slots=True)
 class ConditionScope:
     """The columns that a condition may name, each with its pool of values, and the available functions.
 
     Attributes:
         has_third: Whether there is a third table.
+        pivot: The values of one row of each table by column. Constants are often what an operand is at it, so
+            that the row is in the answer, and missing if its block is wrongly skipped. Source: M. Rigger and
+            Z. Su, "Testing Database Engines via Pivoted Query Synthesis", OSDI 2020, section 3.
+        shared: A function of a column that many questions of a world have.
     """
 
     capabilities: Capabilities
     pools: Mapping[str, ValuePool]
     has_third: bool = False
+    pivot: Mapping[str, Json] = field(default_factory=dict)
+    shared: Operand | None = None
 
     def has_functions(self, *functions: str) -> bool:
         """Tell whether the engine has all these functions."""

@@ -1,10 +1,9 @@
 """Draw the questions of engines: a table or two, and questions about them.
 
 An engine is not asked for what it lacks. `conditions` draws the conditions.
-
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from strategies.choices import choose
-from strategies.engines.capabilities import Capabilities, ConditionScope
+from strategies.engines.capabilities import Capabilities, ConditionScope, Operand
 from strategies.engines.conditions import comparison, condition
 from strategies.engines.engine_tables import (
     REPEATS,
@@ -39,6 +38,7 @@ from strategies.engines.questions import (
     Aggregate,
     Call,
     Column,
+    Json,
     Key,
     Literal,
     Question,
@@ -46,7 +46,7 @@ from strategies.engines.questions import (
     Subquery,
     Term,
 )
-from strategies.engines.terms import INTEGERS, Operand, column, operand
+from strategies.engines.terms import INTEGERS, column, operand, shared_operand
 from strategies.engines.windows import set_operation, window
 
 _OFTEN = ("filter", "filter", "limit", "topk", "join", "aggregate", "window", "set", "subquery")
@@ -79,23 +79,22 @@ def worlds(
     questions_max: int = QUESTIONS_MAX,
     repeats: Sequence[int] = REPEATS,
 ) -> World:
-    """Worlds of one area of questions.
+    """Worlds of tables and questions about them.
 
     Args:
         repeats: How often each row of the first table may be there.
 
     Shrinks to: one question, `a` compared with a literal.
     """
-    # All other areas filter, too, but their answers hide some wrong filters.
-    area = choose(draw, (*capabilities.areas, *(often for often in _OFTEN if often in capabilities.areas)))
+    areas = _areas_of_a_world(draw, capabilities.areas)
     pool_strategy = value_pools(without=capabilities.types_missing)
     own = [draw(pool_strategy)]
     if draw(st.booleans()):
         # Two columns of one pool are compared with each other.
         own.append(own[0] if draw(st.booleans()) else draw(pool_strategy))
     able = ConditionScope(capabilities, {})
-    has_third = area == "join" and able.has_functions("second join") and draw(_ONE_IN_FOUR)
-    others = {RIGHT: RIGHT_PREFIX} if area in _OF_TWO_TABLES else {}
+    has_third = "join" in areas and able.has_functions("second join") and draw(_ONE_IN_FOUR)
+    others = {RIGHT: RIGHT_PREFIX} if areas[0] in _OF_TWO_TABLES else {}
     others |= {THIRD: THIRD_PREFIX} if has_third else {}
     left = stored_tables(
         own,
@@ -120,13 +119,41 @@ def worlds(
         {column.name: pool for column, pool in zip(tables[LEFT].queried_columns, own, strict=True)},
         has_third,
     )
-    count = choose(draw, (1,) if area == "dml" else (1, *(questions_max,) * 4))
-    questions = tuple(_ASKS[area](draw, scope) for _ in range(count))
-    if area != "dml" and draw(_ONE_IN_FOUR):
+    if scope.has_functions("expression") and draw(st.booleans()):
+        scope = replace(scope, shared=shared_operand(draw, scope))
+    changes = areas == ["dml"]
+    count = choose(draw, (1,) if changes else (1, *(questions_max,) * 4))
+    questions = tuple(
+        _ASKS[choose(draw, areas)](draw, replace(scope, pivot=_pivot(draw, tables.values())))
+        for _ in range(count)
+    )
+    if not changes and draw(_ONE_IN_FOUR):
         # A question that is asked again may be answered from what the first time left.
         again = draw(st.integers(0, count - 1))
         questions = (*questions[:again], replace(questions[again], repeat=2), *questions[again + 1 :])
     return World(tables=tables, settings=_settings(draw, capabilities), questions=questions)
+
+
+def _areas_of_a_world(draw: DrawFn, areas: Sequence[str]) -> list[str]:
+    """Draw a world's areas: a change alone, or all of two tables, or all of one, some more than once."""
+    # All other areas filter, too, but their answers hide some wrong filters.
+    weighted = [*areas, *(often for often in _OFTEN if often in areas)]
+    first = choose(draw, weighted)
+    if first == "dml":
+        return [first]
+    has_two = first in _OF_TWO_TABLES
+    return [area for area in weighted if area != "dml" and (area in _OF_TWO_TABLES) == has_two]
+
+
+def _pivot(draw: DrawFn, tables: Iterable[StoredTable]) -> dict[str, Json]:
+    """Draw a row of each table that has rows, and return their values by column."""
+    pivot: dict[str, Json] = {}
+    for table in tables:
+        blocks = [block for block in table.blocks if block]
+        if blocks:
+            row = choose(draw, choose(draw, blocks))
+            pivot |= zip((column.name for column in table.columns), row, strict=True)
+    return pivot
 
 
 def _settings(draw: DrawFn, capabilities: Capabilities) -> dict[str, str]:
@@ -352,4 +379,4 @@ def _limits(draw: DrawFn) -> tuple[int | None, int]:
 
 
 def _maybe_condition(draw: DrawFn, scope: ConditionScope) -> Term | None:
-    return condition(draw, scope) if draw(st.booleans()) else None
+    return None if draw(_ONE_IN_FOUR) else condition(draw, scope)

@@ -26,7 +26,7 @@ SMALL, LARGE = (1,), (30, _MANY, _FULL)
 REPEATS = (*SMALL * 17, *LARGE)
 # Each block of a table format is a file, and tables need several of them for its log to change.
 _BLOCKS_MAX, _FILES_MAX = 6, 8
-_ROW_COUNTS = (*(1, 2, 3, 4) * 2, 4, 0)
+_ROW_COUNTS = (*(1, 2, 3, 4, 5, 6) * 2, 0)
 PYARROW = "pyarrow"
 # The writer of ORC files instead of Parquet files, which is pyarrow too.
 ORC = "orc"
@@ -43,7 +43,7 @@ PARTITION_TYPES = ("int32", "int64", "string")
 _DIRECTORY_CHARACTERS_MAX = 50
 _ONE_IN_FOUR: st.SearchStrategy[bool] = st.sampled_from((False, False, False, True))
 _TWO_IN_THREE: st.SearchStrategy[bool] = st.sampled_from((False, True, True))
-_CONTENTS = ("mixed", "dense", "dense", "constant", "constant or null", "nulls")
+_CONTENTS = (*("distinct",) * 5, *("mixed",) * 3, "dense", "constant", "constant or null", "nulls")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +152,8 @@ def value_pools(draw: DrawFn, *, without: frozenset[str] = frozenset()) -> Value
     type_ = choose(draw, choose(draw, [family for family in families if family]))
     clusters_ = clusters(type_)
     cluster = choose(draw, (clusters_[0], *clusters_, *clusters_[1:]))
-    chosen = draw(st.lists(st.sampled_from(cluster), min_size=2, max_size=4))
+    count = min(len(cluster), choose(draw, (3, 4, 5, 6, 2)))
+    chosen = draw(st.lists(st.sampled_from(cluster), min_size=count, max_size=count, unique_by=repr))
     if draw(st.booleans()):
         chosen += neighbours(chosen[0], type_)
     return ValuePool(type_, tuple(chosen))
@@ -178,7 +179,7 @@ def stored_tables(
     columns = tuple(Column(f"{prefix}{name}", pool.type) for name, pool in zip("abc", pools, strict=False))
     most = blocks_max or (_BLOCKS_MAX if layouts is None else _FILES_MAX)
     # One block alone, or one without rows, leaves little to skip.
-    block_count = choose(draw, (*range(1, most + 1), *range(3, most + 1)))
+    block_count = choose(draw, (*range(1, most + 1), *range(3, most + 1), *range(3, most + 1)))
     counts = [choose(draw, _ROW_COUNTS) for _ in range(block_count)]
     blocks = [_block(draw, pools, count) for count in counts]
     sorting = choose(draw, ("", "", "nulls first", "nulls last"))
@@ -285,8 +286,20 @@ def _cells(draw: DrawFn, pool: ValuePool, count: int) -> list[Json]:
         if content == "constant":
             return [constant] * count
         return [constant if draw(st.booleans()) else None for _ in range(count)]
+    if content == "distinct":
+        return _distinct_cells(draw, pool, count)
     values = pool.values if content == "dense" else (*pool.values, None)
     return draw(st.lists(st.sampled_from(values), min_size=count, max_size=count))
+
+
+def _distinct_cells(draw: DrawFn, pool: ValuePool, count: int) -> list[Json]:
+    """Return cells that repeat a value only where there are more of them than values."""
+    cells: list[Json] = []
+    left: list[Json] = []
+    for _ in range(count):
+        left = left or list(pool.values)
+        cells.append(left.pop(draw(st.integers(0, len(left) - 1))))
+    return cells
 
 
 def _sort_rows(blocks: Sequence[list[Row]], type_: str, *, nulls_first: bool) -> list[list[Row]]:

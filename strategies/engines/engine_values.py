@@ -16,9 +16,9 @@ from strategies.engines.questions import Json
 # A type is drawn by its family, so that none is rare for being the only one of its family. Families occur as
 # often as there are functions and statistics of their own to go wrong; so do types within one.
 TYPE_FAMILIES = (
-    *[("int32", "int64", "int8", "int16")] * 4,
-    *[("string",)] * 4,
-    *[("float64", "float64", "float32")] * 3,
+    *[("int32", "int64", "int8", "int16")] * 5,
+    *[("string",)] * 5,
+    *[("float64", "float64", "float32")] * 5,
     *[("timestamp(us)", "date", "timestamp(ms)", "timestamp(ns)", "timestamp(us,UTC)")] * 3,
     *[("decimal(9,2)", "decimal(18,6)", "decimal(38,10)")] * 2,
     *[("uint64", "uint32", "uint16", "uint8")] * 2,
@@ -108,7 +108,8 @@ def clusters(type_: str) -> tuple[tuple[Json, ...], ...]:
         high = integer_range(type_)[1]
         return all_values, (0, 1, high // 2, high // 2 + 1, high)
     if word.startswith("int"):
-        return all_values, _INTEGER_CLUSTER
+        low, high = integer_range(type_)
+        return all_values, _INTEGER_CLUSTER, (high, low, high - 1, low + 1, 0, -1)
     if word == "date":
         return all_values, _DAY_CLUSTER
     if word == "decimal":

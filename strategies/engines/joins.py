@@ -75,7 +75,7 @@ def _where_joined(
     pools = {} if source.distinct else dict(left.pools)
     if join.kind not in _ONE_SIDED and not join.right.distinct:
         pools |= right.pools
-    return condition(draw, ConditionScope(left.capabilities, pools)) if pools else None
+    return condition(draw, ConditionScope(left.capabilities, pools, pivot=left.pivot)) if pools else None
 
 
 def column_of(name: str, scope: ConditionScope) -> Column:
@@ -87,7 +87,7 @@ def column_of(name: str, scope: ConditionScope) -> Column:
 def scope_of(prefix: str, scope: ConditionScope) -> ConditionScope:
     """Return the columns of another table, which have the types of the left table's."""
     pools = {prefix + name: pool for name, pool in scope.pools.items()}
-    return ConditionScope(scope.capabilities, pools)
+    return ConditionScope(scope.capabilities, pools, pivot=scope.pivot)
 
 
 def relation(draw: DrawFn, scope: ConditionScope, table: str, by: str, number: str) -> Relation:

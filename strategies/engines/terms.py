@@ -1,52 +1,47 @@
 """Draw the operands of conditions and the keys of orders: columns, and expressions of them.
 
-Each operand has a pool of its own values, from which constants beside it are chosen. What engines do beyond
-the range of a type, with shifted negative numbers, or with times that nanoseconds cannot count differs, and
-is an error in some; such calls are drawn only over values that are none of these. A column's sum, difference
-or product with a constant alone may overflow.
-
+Each operand has a pool of its own values, from which constants beside it are chosen; half of them are its
+value at the pivot row. What engines do beyond the range of a type, with shifted negative numbers, or with
+times that nanoseconds cannot count differs, and is an error in some; such calls are drawn only over values
+that are none of these. A column's sum, difference or product with a constant alone may overflow.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import product
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise, product
 from typing import TypeAlias
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from strategies.choices import choose
-from strategies.engines.capabilities import ConditionScope
+from strategies.engines.capabilities import ConditionScope, Operand
 from strategies.engines.engine_tables import ValuePool
-from strategies.engines.engine_values import integer_range, values
+from strategies.engines.engine_values import integer_range, order, values
 from strategies.engines.functions import DATE_PARTS, TRUNCATIONS, meaning, result_type, units_per_day
-from strategies.engines.questions import Call, Column, Json, Literal, Term
+from strategies.engines.questions import Call, Column, Json, Literal
 
 INTEGERS = ("int8", "int16", "int32", "int64")
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 _NANOSECONDS_MAX = 2**63 // 1_000 - 1
 _EXACT_MAX = 2**53
+# The draws of a function that is to change the order of some values.
+_ATTEMPTS = 4
+_ONE_IN_FOUR: st.SearchStrategy[bool] = st.sampled_from((False, False, False, True))
 # DuckDB rounds nanoseconds to the next microsecond before it takes a time apart.
 _PLAIN_TIMES = ("date", "timestamp(us)", "timestamp(ms)")
-
-
-@dataclass(frozen=True, slots=True)
-class Operand:
-    """A term, and the values that it may have other than NULL."""
-
-    term: Term
-    pool: ValuePool
 
 
 _Apply: TypeAlias = Callable[[DrawFn, ConditionScope, Operand], Operand | None]
 
 
 def operand(draw: DrawFn, scope: ConditionScope, *, often: bool = False) -> Operand:
-    """Draw a column, or one time in three an expression of it.
+    """Draw the shared function half of the time; else a column, or one time in three an expression of it.
 
     Args:
         often: Draw an expression wherever the engine has them.
     """
+    if scope.shared is not None and draw(st.booleans()):
+        return scope.shared
     inner = column(scope, choose(draw, sorted(scope.pools)))
     if scope.has_functions("expression") and choose(draw, (True,) if often else (False, False, True)):
         for _ in range(choose(draw, (1, 1, 2))):
@@ -56,29 +51,64 @@ def operand(draw: DrawFn, scope: ConditionScope, *, often: bool = False) -> Oper
 
 def column(scope: ConditionScope, name: str) -> Operand:
     """Return a column as an operand."""
-    return Operand(Column(name, scope.pools[name].type), scope.pools[name])
+    return Operand(Column(name, scope.pools[name].type), scope.pools[name], lambda row: row.get(name))
 
 
 def function_of(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand:
     """Draw a function of an operand; the operand itself if the function would have an error."""
-    own = [
-        apply
-        for functions, types, apply in _CALLS
-        if inner.pool.type in types and scope.has_functions(*functions)
-    ]
+    own = _own_calls(scope, inner.pool.type)
     general = [apply for functions, apply in _CALLS_OF_ANY_TYPE if scope.has_functions(*functions)]
     # There are few functions of any type: without a preference they would be drawn most.
-    prefers_own = bool(own) and (not general or choose(draw, (True, True, True, False)))
+    if not own and draw(st.booleans()):
+        return inner
+    prefers_own = bool(own) and not (bool(general) and draw(_ONE_IN_FOUR))
     possible = own if prefers_own else general
     return (choose(draw, possible)(draw, scope, inner) if possible else None) or inner
 
 
-def constant(draw: DrawFn, pool: ValuePool) -> Literal:
-    """Draw a value of a pool as a constant, of the two zeros either."""
-    value = choose(draw, pool.values)
-    if pool.type.startswith("float") and value == 0:
+def _own_calls(scope: ConditionScope, type_: str) -> list[_Apply]:
+    """Return the functions that the engine has of a type, without those of any type."""
+    return [apply for functions, types, apply in _CALLS if type_ in types and scope.has_functions(*functions)]
+
+
+def shared_operand(draw: DrawFn, scope: ConditionScope) -> Operand | None:
+    """Draw a function of a column, if possible one that does not keep the order of the column's values.
+
+    None if no column's type has functions of its own.
+    """
+    names = [name for name in sorted(scope.pools) if _own_calls(scope, scope.pools[name].type)]
+    if not names:
+        return None
+    name = choose(draw, names)
+    inner = column(scope, name)
+    values_ = sorted(set(inner.pool.values), key=lambda value: order(value, inner.pool.type))
+    shared = None
+    for _ in range(_ATTEMPTS):
+        shared = choose(draw, _own_calls(scope, inner.pool.type))(draw, scope, inner) or shared
+        if shared is not None and not _keeps_order(shared, [{name: value} for value in values_]):
+            return shared
+    return shared
+
+
+def _keeps_order(operand: Operand, rows: Sequence[Mapping[str, Json]]) -> bool:
+    """Tell whether the values of an operand rise from row to row, or stay."""
+    results = [operand.value_at(row) for row in rows]
+    type_ = operand.pool.type
+    return None not in results and all(order(x, type_) <= order(y, type_) for x, y in pairwise(results))
+
+
+def constant(draw: DrawFn, scope: ConditionScope, operand: Operand) -> Literal:
+    """Draw a value of an operand as a constant, of the two zeros either."""
+    value = value_of(draw, scope, operand)
+    if operand.pool.type.startswith("float") and value == 0:
         value = choose(draw, (0.0, -0.0))
-    return Literal(value, pool.type)
+    return Literal(value, operand.pool.type)
+
+
+def value_of(draw: DrawFn, scope: ConditionScope, operand: Operand) -> Json:
+    """Draw a value that an operand may have, half of the time the one at the pivot."""
+    at_pivot = operand.value_at(scope.pivot)
+    return at_pivot if at_pivot is not None and draw(st.booleans()) else choose(draw, operand.pool.values)
 
 
 def _strict(function: str, *operands: Operand) -> Operand | None:
@@ -89,7 +119,12 @@ def _strict(function: str, *operands: Operand) -> Operand | None:
     if type_ in INTEGERS and not _fit(results, type_):
         return None
     term = Call(function, tuple(part.term for part in operands), type_)
-    return Operand(term, _pool(type_, results))
+
+    def value_at(row: Mapping[str, Json]) -> Json:
+        parts = [part.value_at(row) for part in operands]
+        return None if None in parts else evaluate(*parts)
+
+    return Operand(term, _pool(type_, results), value_at)
 
 
 def _fit(results: list[Json], type_: str) -> bool:
@@ -103,7 +138,7 @@ def _pool(type_: str, results: list[Json]) -> ValuePool:
 
 
 def _with_constant(value: Json, type_: str) -> Operand:
-    return Operand(Literal(value, type_), ValuePool(type_, (value,)))
+    return Operand(Literal(value, type_), ValuePool(type_, (value,)), lambda row: value)
 
 
 def _arithmetic(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
@@ -174,46 +209,72 @@ def _truncation(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand 
 
 
 def _coalesce(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand:
-    other = constant(draw, inner.pool)
-    return Operand(Call("coalesce", (inner.term, other), inner.pool.type), inner.pool)
+    other = constant(draw, scope, inner)
+
+    def value_at(row: Mapping[str, Json]) -> Json:
+        value = inner.value_at(row)
+        return other.value if value is None else value
+
+    return Operand(Call("coalesce", (inner.term, other), inner.pool.type), inner.pool, value_at)
 
 
 def _nullif(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand:
-    other = constant(draw, inner.pool)
-    return Operand(Call("nullif", (inner.term, other), inner.pool.type), inner.pool)
+    other, type_ = constant(draw, scope, inner), inner.pool.type
+
+    def value_at(row: Mapping[str, Json]) -> Json:
+        value = inner.value_at(row)
+        if value is None or order(value, type_) == order(other.value, type_):
+            return None
+        return value
+
+    return Operand(Call("nullif", (inner.term, other), type_), inner.pool, value_at)
 
 
 def _if(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand:
     """Draw a choice between an operand and a constant, either of which may come first."""
     symbols = [symbol for symbol in COMPARISONS if scope.has_functions(symbol)]
     tested = column(scope, choose(draw, sorted(scope.pools)))
-    test = Call(choose(draw, symbols), (tested.term, constant(draw, tested.pool)))
-    branches = choose(
-        draw, ((inner.term, constant(draw, inner.pool)), (constant(draw, inner.pool), inner.term))
-    )
+    test = Call(choose(draw, symbols), (tested.term, constant(draw, scope, tested)))
+    other = constant(draw, scope, inner)
+    branches = choose(draw, ((inner.term, other), (other, inner.term)))
     return Operand(Call("if", (test, *branches), inner.pool.type), inner.pool)
 
 
 def _cast(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
     """Draw a cast of integers; only TRY_CAST is of values that the type does not hold."""
     kind = choose(draw, [kind for kind in ("try cast", "cast") if scope.has_functions(kind)])
-    target = choose(draw, ("int64", "float64", "string", "int32", "int8", "int16"))
-    results: list[Json] = list(inner.pool.values)
-    if target in INTEGERS:
-        low, high = integer_range(target)
-        results = [value for value in results if low <= value <= high]
-    elif target == "float64":
-        results = [float(value) for value in results if abs(value) <= _EXACT_MAX]
-    else:
-        results = [str(value) for value in results]
-    if kind == "cast" and len(results) < len(inner.pool.values):
+    target = choose(draw, ("int64", "float64", *("string",) * 5, "int32", "int8", "int16"))
+    results = [_cast_integer(value, target) for value in inner.pool.values]
+    if kind == "cast" and None in results:
         return None
-    return Operand(Call(kind, (inner.term,), target), _pool(target, results))
+    pool = _pool(target, [result for result in results if result is not None])
+
+    def value_at(row: Mapping[str, Json]) -> Json:
+        value = inner.value_at(row)
+        return None if value is None else _cast_integer(value, target)
+
+    return Operand(Call(kind, (inner.term,), target), pool, value_at)
+
+
+def _cast_integer(value: int, target: str) -> Json:
+    """Return an integer as a value of another type, None if that does not hold it."""
+    if target == "string":
+        return str(value)
+    if target == "float64":
+        return float(value) if abs(value) <= _EXACT_MAX else None
+    low, high = integer_range(target)
+    return value if low <= value <= high else None
 
 
 def _date(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand:
-    days = [count // units_per_day(inner.pool.type) for count in inner.pool.values]
-    return Operand(Call("cast", (inner.term,), "date"), _pool("date", days))
+    per_day = units_per_day(inner.pool.type)
+    days = [count // per_day for count in inner.pool.values]
+
+    def value_at(row: Mapping[str, Json]) -> Json:
+        count = inner.value_at(row)
+        return None if count is None else count // per_day
+
+    return Operand(Call("cast", (inner.term,), "date"), _pool("date", days), value_at)
 
 
 # For each call: the functions that it needs, and the types that it applies to.
@@ -223,7 +284,7 @@ _CALLS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Apply], ...] = (
     (("//",), INTEGERS, _quotient),
     (("negate", "abs"), INTEGERS, _sign),
     (("<<", ">>"), INTEGERS, _shift),
-    *[(("cast",), INTEGERS, _cast)] * 2,
+    *[(("cast",), INTEGERS, _cast)] * 4,
     *[(("lower", "upper", "length"), ("string",), _text)] * 2,
     *[(("substring",), ("string",), _substring)] * 2,
     (("concat",), ("string",), _concatenation),

@@ -14,12 +14,13 @@ from skipproof.stand.reference.engine import SmallEngine
 from skipproof.stand.reference.evaluating import compile_term
 from skipproof.stand.reference.values import from_json
 from skipproof.stand.workers.workers import EngineClient, Worker
-from strategies.engines.capabilities import Capabilities, ConditionScope
+from strategies.engines.capabilities import Capabilities, ConditionScope, Operand
 from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import StoredTable, ValuePool, value_pools
+from strategies.engines.engine_values import TYPES, order
 from strategies.engines.functions import PARAMETERISED, STRICT
 from strategies.engines.questions import Call, Column, Json, Literal, Question, Relation, Term, subterms
-from strategies.engines.terms import Operand, operand
+from strategies.engines.terms import operand, shared_operand
 
 RID = Column("rid", "int64")
 DAY_US = 86_400_000_000
@@ -167,6 +168,54 @@ def test_an_operand_has_the_values_of_its_pool(item: Any) -> None:
         assert {repr(value) for value in values} <= pooled
         assert len(set(names)) < len(names) or {repr(value) for value in values} == pooled
     assert chosen.term.type == chosen.pool.type
+
+
+@settings(max_examples=300, deadline=None)
+@given(operands())
+def test_an_operand_is_computed_at_a_row(item: Any) -> None:
+    pools, chosen = item
+    schema = {name: (at, pool.type) for at, (name, pool) in enumerate(pools.items())}
+    evaluate = compile_term(chosen.term.json(), schema)
+    for first in (*pools["a"].values, None):
+        for second in (*pools["b"].values, None):
+            value = chosen.value_at({"a": first, "b": second})
+            row = from_json(first, pools["a"].type), from_json(second, pools["b"].type)
+            assert value is None or repr(from_json(value, chosen.pool.type)) == repr(evaluate(row))
+
+
+def test_most_operands_are_computed() -> None:
+    """The check before is of none without values."""
+    computed = []
+
+    @settings(max_examples=300, deadline=None, derandomize=True, database=None)
+    @given(operands())
+    def look(item: Any) -> None:
+        pools, chosen = item
+        row = {name: pool.values[0] for name, pool in pools.items()}
+        computed.append(chosen.value_at(row) is not None)
+
+    look()
+    assert sum(computed) > len(computed) / 2
+
+
+def test_a_world_shares_a_function_that_changes_the_order() -> None:
+    """Whoever takes the bounds of the column for those of the function then misses a row."""
+    changed = []
+
+    @settings(max_examples=100, deadline=None, derandomize=True, database=None)
+    @given(st.data())
+    def look(data: st.DataObject) -> None:
+        pool = data.draw(value_pools(without=frozenset(TYPES) - {"int32", "string"}))
+        scope = ConditionScope(EVERYTHING, {"a": pool})
+        shared = data.draw(st.composite(lambda draw: shared_operand(draw, scope))())
+        assert shared is not None
+        values = sorted(set(pool.values), key=lambda value: order(value, pool.type))
+        results = [shared.value_at({"a": value}) for value in values]
+        keeps = None not in results and results == sorted(results, key=lambda x: order(x, shared.pool.type))
+        changed.append(not keeps)
+
+    look()
+    assert sum(changed) > len(changed) / 3
 
 
 def _rows(pools: dict[str, ValuePool]) -> list[tuple[Any, ...]]:

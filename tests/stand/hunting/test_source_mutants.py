@@ -98,7 +98,7 @@ def test_many_mutants_are_hunted_together_as_each_is_alone() -> None:
     together, alone = (
         {
             result.mutant.name: (result.verdict, result.examples)
-            for result in search(mutants, seed=SEED, examples=60)
+            for result in search(mutants, seed=SEED, examples=200)
         }
         for search in (search_together, search_each())
     )
