@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pruning.errors import InputError
-from sim.kernel.scenario_schema import ScenarioSchema, convert_scenario, parse_toml
+from sim.kernel.scenario_schema import ScenarioSchema, convert_scenario, parse_toml, read_input
 from sim.refreshes.scenario import DYNAMIC_TABLES, RefreshScenario
 from sim.scans.scenario import Scenario
 
@@ -16,14 +16,9 @@ def read(path: Path) -> ScenarioSchema:
     """Read the scenario of a file.
 
     Raises:
-    InputError: the file cannot be read, is no TOML, or has a key or value that a scenario cannot have.
+        InputError: the file cannot be read, is no TOML, or has a key or value that a scenario cannot have.
     """
-    try:
-        return parse(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: it cannot be read: {error}") from error
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
+    return read_input(path, parse)
 
 
 def parse(text: str) -> ScenarioSchema:

@@ -6,8 +6,9 @@ keys.
 """
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Protocol, Self, TypeAlias, TypeVar
 
 import msgspec
@@ -158,6 +159,21 @@ class ScenarioSchema(Model, frozen=True, kw_only=True):
 
 
 Kind = TypeVar("Kind", bound=ScenarioSchema)
+Contents = TypeVar("Contents")
+
+
+def read_input(path: Path, parse: Callable[[str], Contents]) -> Contents:
+    """Return the contents of a text file that a function parses.
+
+    Raises:
+        InputError: the file cannot be read, or the function raises the error; the sentence names the file.
+    """
+    try:
+        return parse(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: it cannot be read: {error}") from error
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
 
 
 def parse_toml(text: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 
 from pruning.errors import InputError
-from sim.kernel.scenario_schema import error_sentence, parse_toml
+from sim.kernel.scenario_schema import error_sentence, parse_toml, read_input
 from skipproof.stand.workers.environments import release_name
 from strategies.engines.questions import AREAS
 
@@ -126,12 +126,7 @@ def read_plan(path: Path) -> Plan:
         InputError: it cannot be read, is no TOML, or has a key or value that a campaign cannot have; the
             sentence names the file and the key.
     """
-    try:
-        return parse_plan(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: it cannot be read: {error}") from error
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
+    return read_input(path, parse_plan)
 
 
 def parse_plan(text: str) -> Plan:
