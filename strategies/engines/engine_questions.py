@@ -14,8 +14,8 @@ from strategies.choices import choose
 from strategies.engines.capabilities import Capabilities, ConditionScope, Operand
 from strategies.engines.conditions import comparison, condition
 from strategies.engines.engine_tables import (
+    ONCE,
     REPEATS,
-    SMALL,
     StoredTable,
     ValuePool,
     stored_tables,
@@ -98,7 +98,7 @@ def worlds(
     others |= {THIRD: THIRD_PREFIX} if has_third else {}
     left = stored_tables(
         own,
-        repeats=SMALL if has_third else repeats,
+        repeats=ONCE if has_third else repeats,
         writers=capabilities.writers,
         layouts=capabilities.layouts,
     )
@@ -108,7 +108,7 @@ def worlds(
             own,
             prefix=prefix,
             # Two tables with thousands of equal keys each would have a join of millions of rows.
-            repeats=SMALL,
+            repeats=ONCE,
             blocks_max=2,
             writers=capabilities.writers,
             layouts=capabilities.layouts,

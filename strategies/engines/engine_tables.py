@@ -22,8 +22,10 @@ from strategies.engines.questions import ROW_NUMBER, Column, Json, Row
 _MANY = 700
 # A block of so many rows is full: a row group of its engine's own size has no room left.
 _FULL = 2_048
-SMALL, LARGE = (1,), (30, _MANY, _FULL)
-REPEATS = (*SMALL * 17, *LARGE)
+# Some writers use a dictionary only where rows outnumber distinct values several times.
+_SOME = 6
+ONCE, SMALL, LARGE = (1,), (1, 1, 1, _SOME), (30, _MANY, _FULL)
+REPEATS = (*SMALL * 4, *LARGE)
 # Each block of a table format is a file, and tables need several of them for its log to change.
 _BLOCKS_MAX, _FILES_MAX = 6, 8
 _ROW_COUNTS = (*(1, 2, 3, 4, 5, 6) * 2, 0)
