@@ -51,6 +51,7 @@ class ConditionScope:
             that the row is in the answer, and missing if its block is wrongly skipped. Source: M. Rigger and
             Z. Su, "Testing Database Engines via Pivoted Query Synthesis", OSDI 2020, section 3.
         shared: A function of a column that many questions of a world have.
+        block_ends: The number of the first table's rows up to the end of each block.
     """
 
     capabilities: Capabilities
@@ -58,6 +59,7 @@ class ConditionScope:
     has_third: bool = False
     pivot: Mapping[str, Json] = field(default_factory=dict)
     shared: Operand | None = None
+    block_ends: Sequence[int] = ()
 
     def has_functions(self, *functions: str) -> bool:
         """Tell whether the engine has all these functions."""

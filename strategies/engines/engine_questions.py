@@ -5,6 +5,7 @@ An engine is not asked for what it lacks. `conditions` draws the conditions.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TypeAlias
 
 from hypothesis import strategies as st
@@ -118,6 +119,7 @@ def worlds(
         capabilities,
         {column.name: pool for column, pool in zip(tables[LEFT].queried_columns, own, strict=True)},
         has_third,
+        block_ends=_block_ends(tables[LEFT]),
     )
     if scope.has_functions("expression") and draw(st.booleans()):
         scope = replace(scope, shared=shared_operand(draw, scope))
@@ -143,6 +145,11 @@ def _areas_of_a_world(draw: DrawFn, areas: Sequence[str]) -> list[str]:
         return [first]
     has_two = first in _OF_TWO_TABLES
     return [area for area in weighted if area != "dml" and (area in _OF_TWO_TABLES) == has_two]
+
+
+def _block_ends(table: StoredTable) -> tuple[int, ...]:
+    """Return the number of rows up to the end of each block that has rows."""
+    return tuple(accumulate(len(block) for block in table.blocks if block))
 
 
 def _pivot(draw: DrawFn, tables: Iterable[StoredTable]) -> dict[str, Json]:
@@ -181,7 +188,7 @@ def _limit(draw: DrawFn, scope: ConditionScope) -> Question:
         order=() if inner is None else (Key(Column(ROW_NUMBER, "int64"), descending=draw(st.booleans())),),
         limit=inner,
     )
-    limit, offset = draw(_limits())
+    limit, offset = _limits(draw, scope)
     return Question(area="limit", source=source, select=_select(draw, scope), limit=limit, offset=offset)
 
 
@@ -198,7 +205,7 @@ def _top_k(draw: DrawFn, scope: ConditionScope) -> Question:
     # Rows with equal keys may come in any order, which the answer shows only if it has the keys.
     if not all(isinstance(term, Column) for term in by) or draw(st.booleans()):
         keys.append(key(draw, Column(ROW_NUMBER, "int64")))
-    limit, offset = draw(_limits())
+    limit, offset = _limits(draw, scope)
     return Question(
         area="topk",
         source=Relation(table=LEFT, where=_maybe_condition(draw, scope)),
@@ -274,7 +281,7 @@ def _aggregate_pool(aggregate: Aggregate, pool: ValuePool) -> ValuePool:
 
 def _window(draw: DrawFn, scope: ConditionScope) -> Question:
     drawn_window = window(draw, scope)
-    limit, offset = draw(_limits()) if draw(_ONE_IN_FOUR) else (None, 0)
+    limit, offset = _limits(draw, scope) if draw(_ONE_IN_FOUR) else (None, 0)
     return Question(
         area="window",
         source=Relation(table=LEFT, where=_maybe_condition(draw, scope)),
@@ -329,7 +336,7 @@ def _subquery(draw: DrawFn, scope: ConditionScope) -> Question:
     if shape != "alone" and scope.has_functions(shape):
         others = () if shape == "not" else (condition(draw, scope, 1),)
         where = Call(shape, (where, *others))
-    limit, offset = draw(_limits()) if draw(_ONE_IN_FOUR) else (None, 0)
+    limit, offset = _limits(draw, scope) if draw(_ONE_IN_FOUR) else (None, 0)
     source = Relation(table=LEFT, where=where)
     return Question(area="subquery", source=source, select=_select(draw, scope), limit=limit, offset=offset)
 
@@ -367,14 +374,15 @@ def _select(draw: DrawFn, scope: ConditionScope) -> tuple[str, ...]:
     return (*selected, ROW_NUMBER)
 
 
-@st.composite
-def _limits(draw: DrawFn) -> tuple[int | None, int]:
+def _limits(draw: DrawFn, scope: ConditionScope) -> tuple[int | None, int]:
     """Draw LIMIT and OFFSET, mostly small; an OFFSET may stand alone.
 
-    Either may reach beyond a row group, or beyond the end.
+    Either may reach beyond the end, or to the end of a block and one row less or more.
     """
-    limit = choose(draw, (*(1, 2, 3, 5) * 4, 0, 1_000, None))
-    offset = choose(draw, (*(0,) * 5, 1, 3, choose(draw, (8, 40, 700, 1_000, 2_048, 3_000))))
+    ends = scope.block_ends
+    end = choose(draw, ends) + choose(draw, (0, -1, 1)) if ends else 3
+    limit = choose(draw, (*(1, 2, 3, 5) * 4, 0, end, _ROWS_MAX, None))
+    offset = choose(draw, (*(0,) * 10, 1, 1, end, end, end, _ROWS_MAX))
     return limit, offset if limit is not None else offset or 2
 
 
