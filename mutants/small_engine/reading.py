@@ -270,3 +270,20 @@ def values_are_forgotten(self: Rules, where: Json) -> str:
         return term | {"of": [without_members(operand) for operand in operands]}
 
     return Rules.memory_key(self, without_members(where))
+
+
+@mutant(
+    "memory_key",
+    "CACHE PART",
+    "pingcap/tidb#33031",
+    "What the first execution of a prepared statement leaves serves every value of its parameters.",
+)
+def parameters_are_forgotten(self: Rules, where: Json) -> str:
+    def without_values(term: Json) -> Json:
+        if term is None or "column" in term:
+            return term
+        if "literal" in term:
+            return term | {"literal": None} if "parameter" in term else term
+        return term | {"of": [without_values(operand) for operand in term["of"]]}
+
+    return Rules.memory_key(self, without_values(where))

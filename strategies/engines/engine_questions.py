@@ -46,6 +46,7 @@ from strategies.engines.questions import (
     Relation,
     Subquery,
     Term,
+    subterms,
 )
 from strategies.engines.terms import INTEGERS, column, operand, shared_operand
 from strategies.engines.windows import set_operation, window
@@ -53,6 +54,7 @@ from strategies.engines.windows import set_operation, window
 _OFTEN = ("filter", "filter", "limit", "topk", "join", "aggregate", "window", "set", "subquery")
 _OF_TWO_TABLES = ("join", "set", "subquery")
 _ONE_IN_FOUR: st.SearchStrategy[bool] = st.sampled_from((False, False, False, True))
+_ONE_IN_EIGHT: st.SearchStrategy[bool] = st.sampled_from((*(False,) * 7, True))
 # No table has more rows. Sums of integers of this size fit 32 bits, in which some engines add.
 _ROWS_MAX, _SUMMED_MAX = 20_000, 100_000
 _COUNTS = ValuePool("int64", (0, 1, 2, 3, _ROWS_MAX))
@@ -126,7 +128,9 @@ def worlds(
     changes = areas == ["dml"]
     count = choose(draw, (1,) if changes else (1, *(questions_max,) * 4))
     questions = tuple(
-        _ASKS[choose(draw, areas)](draw, replace(scope, pivot=_pivot(draw, tables.values())))
+        _prepared(
+            draw, scope, _ASKS[choose(draw, areas)](draw, replace(scope, pivot=_pivot(draw, tables.values())))
+        )
         for _ in range(count)
     )
     if not changes and draw(_ONE_IN_FOUR):
@@ -134,6 +138,14 @@ def worlds(
         again = draw(st.integers(0, count - 1))
         questions = (*questions[:again], replace(questions[again], repeat=2), *questions[again + 1 :])
     return World(tables=tables, settings=_settings(draw, capabilities), questions=questions)
+
+
+def _prepared(draw: DrawFn, scope: ConditionScope, question: Question) -> Question:
+    """Draw whether a question is prepared, if the engine can and there is a constant for a parameter."""
+    if question.change is not None or not scope.has_functions("parameters"):
+        return question
+    has_constant = any(isinstance(part, Literal) for term in question.conditions for part in subterms(term))
+    return replace(question, prepared=True) if has_constant and draw(_ONE_IN_EIGHT) else question
 
 
 def _areas_of_a_world(draw: DrawFn, areas: Sequence[str]) -> list[str]:

@@ -243,6 +243,7 @@ class Question:
         window: Applies to the rows after `where`.
         set: Applies to the selected columns, before `order`.
         repeat: The number of times that it is asked in one session; the last answer counts.
+        prepared: Whether it is a prepared statement, whose parameters are the literals of its conditions.
         having: A condition on the columns of the answer, which are named as in `answer_columns`.
         order: With aggregates, of columns of the answer too.
         change: delete, or the column that an update sets to `to`; the answer is then the table afterwards.
@@ -260,6 +261,7 @@ class Question:
     window: Window | None = None
     set: SetOperation | None = None
     repeat: int = 1
+    prepared: bool = False
     order: tuple[Key, ...] = ()
     limit: int | None = None
     offset: int = 0
@@ -267,8 +269,9 @@ class Question:
     to: Literal | None = None
 
     def json(self) -> Json:
-        """Return the question in JSON."""
+        """Return the question in JSON; `prepared` stands there only if it is."""
         return {
+            **({"prepared": True} if self.prepared else {}),
             "area": self.area,
             "source": self.source.json(),
             "select": list(self.select),
@@ -301,6 +304,12 @@ class Question:
         if self.area != "subquery" or where is None:
             return ()
         return tuple(part for part in subterms(where) if isinstance(part, Subquery))
+
+    @property
+    def conditions(self) -> tuple[Term, ...]:
+        """The conditions of WHERE: its own, and those of the relations that it reads."""
+        parts: tuple[Question | Relation, ...] = (self, *self.relations)
+        return tuple(part.where for part in parts if part.where is not None)
 
     @property
     def answer_columns(self) -> tuple[str, ...]:

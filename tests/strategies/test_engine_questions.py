@@ -16,7 +16,7 @@ from strategies.engines.engine_values import TYPES, neighbours, order, values
 from strategies.engines.files import arrow_table, partitions, write_stored
 from strategies.engines.functions import ARITHMETIC, STRICT
 from strategies.engines.joins import JOINS, RIGHT_PREFIX
-from strategies.engines.questions import AREAS, Call, Column, subterms
+from strategies.engines.questions import AREAS, Call, Column, Literal, subterms
 from strategies.engines.windows import FUNCTIONS, SET_OPERATIONS
 
 
@@ -128,6 +128,22 @@ def test_windows_sets_and_repeats_reach_each_kind(drawn_worlds):
     assert all(len(question.set.columns) == len(question.select) for question in questions if question.set)
     assert {question.repeat for question in questions} == {1, 2}
     assert {question.repeat for question in questions if question.area == "dml"} == {1}
+
+
+def test_about_one_question_in_eight_with_a_constant_is_prepared_if_the_engine_can(drawn_worlds):
+    questions = [question for world in drawn_worlds for question in world.questions]
+    prepared = [question for question in questions if question.prepared]
+    assert {question.area for question in prepared} == set(AREAS) - {"dml"}
+    parts = [[part for term in question.conditions for part in subterms(term)] for question in questions]
+    able = [
+        question
+        for question, own in zip(questions, parts, strict=True)
+        if question.area != "dml" and any(isinstance(part, Literal) for part in own)
+    ]
+    assert set(map(id, prepared)) <= set(map(id, able))
+    assert len(able) / 12 < len(prepared) < len(able) / 5
+    lacking = many(Capabilities(areas=("filter",), functions_missing=frozenset({"parameters"})), 5)
+    assert not any(question.prepared for world in lacking for question in world.questions)
 
 
 def test_second_joins_reach_each_kind_by_keys_of_either_side(drawn_worlds):

@@ -81,7 +81,7 @@ class OnChDB(Adapter):
             "formats": list(_FORMATS),
             "areas": ["filter", "limit", "topk", "join", "aggregate", "window", "set", "subquery"],
             # NOT IN passes over NULL in the other table.
-            "without": {"functions": [], "types": [], "joins": ["not in"]},
+            "without": {"functions": ["parameters"], "types": [], "joins": ["not in"]},
             "settings": settings_to_try(_FILE_SETTINGS | COMMON_SETTINGS),
             "writes": True,
             "layouts": {name: values for name, values in _LAYOUTS.items() if name in _defaults()},

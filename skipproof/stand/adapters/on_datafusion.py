@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from .arrow_text import ROWS, arrow_arrays, arrow_schema, arrow_type
 from .serving import Adapter, Unsupported, parse_type
-from .sql_text import Dialect
+from .sql_text import PREPARED, Dialect
 
 _PARQUET = "datafusion.execution.parquet."
 _PRUNING = _PARQUET + "pruning"
@@ -30,6 +30,8 @@ _SETTINGS = {
     "datafusion.optimizer.prefer_hash_join": ("true", "false"),
     "datafusion.optimizer.repartition_file_scans": ("true", "false"),
 }
+# The digits of a second's fraction in each unit of timestamps.
+_DIGITS = {"ms": 3, "us": 6, "ns": 9}
 # One partition by default, so that answers do not depend on the machine.
 PARTITIONS = "datafusion.execution.target_partitions"
 DEFAULTS = "SELECT name, value FROM information_schema.df_settings"
@@ -69,6 +71,18 @@ class DataFusion(Dialect):
         """Return a constant; NULL is cast like any other type."""
         return self.cast("NULL", type_) if value is None else super().literal(value, type_)
 
+    def parameter_types(self, types: list[str]) -> str:
+        """Return the types of the parameters of a prepared statement, not all of which it can infer."""
+        return f"({', '.join(map(self._parameter_type, types))})" if types else ""
+
+    def _parameter_type(self, type_: str) -> str:
+        """Return the type of a parameter; cast to it, a moment keeps its unit."""
+        word, inside = parse_type(type_)
+        if word != "timestamp":
+            return self.type(type_)
+        zone = " WITH TIME ZONE" if len(inside) > 1 else ""
+        return f"TIMESTAMP({_DIGITS[inside[0]]}){zone}"
+
 
 # Set operations that DataFusion makes semi and anti joins, which do not count rows that are alike.
 COUNTED_SETS = ["intersect all", "except all"]
@@ -96,6 +110,7 @@ class OnDataFusion(Adapter):
         from datafusion import SessionContext
 
         ctx = SessionContext()
+        missing = [] if executes_prepared(ctx) else ["parameters"]
         ctx.sql("SET datafusion.catalog.information_schema = 'true'")
         parts = [batch.to_pydict() for batch in ctx.sql(DEFAULTS).collect()]
         values = {
@@ -106,7 +121,7 @@ class OnDataFusion(Adapter):
             "version": version("datafusion"),
             "tables": "files",
             "areas": ["filter", "limit", "topk", "join", "aggregate", "window", "set", "subquery"],
-            "without": {"functions": [], "types": [], "joins": COUNTED_SETS},
+            "without": {"functions": missing, "types": [], "joins": COUNTED_SETS},
             "settings": settings_to_try(values),
             "single_threaded": {PARTITIONS: "1"},
             "writes": True,
@@ -130,7 +145,17 @@ class OnDataFusion(Adapter):
         """Return text that runs one statement."""
         if question["change"]:
             raise Unsupported("changes of Parquet files")
-        return f"answer = rows(ctx.sql({self.sql.select(question)!r}).collect())\n"
+        if not question.get("prepared"):
+            return f"answer = rows(ctx.sql({self.sql.select(question)!r}).collect())\n"
+        prepare, first, last = self.sql.prepared(question)
+        return (
+            f"ctx.sql({prepare!r})\n"
+            "try:\n"
+            f"    ctx.sql({first!r}).collect()\n"
+            f"    answer = rows(ctx.sql({last!r}).collect())\n"
+            "finally:\n"
+            f"    ctx.sql({f'DEALLOCATE {PREPARED}'!r})\n"
+        )
 
     def write(self, table: dict[str, Any], path: str, options: dict[str, Any]) -> None:
         """Write a file by COPY; options are those of `datafusion.execution.parquet`."""
@@ -139,6 +164,15 @@ class OnDataFusion(Adapter):
         exec(text, names)
         copy = f"COPY (SELECT * FROM t) TO {self.sql.text(path)} STORED AS PARQUET"
         names["ctx"].sql(copy).collect()
+
+
+def executes_prepared(ctx: Any) -> bool:
+    """Tell whether this release executes prepared statements; early ones only plan them."""
+    try:
+        ctx.sql(f"PREPARE {PREPARED}(INT) AS SELECT $1 AS a")
+        return bool(ctx.sql(f"EXECUTE {PREPARED}(1)").collect())
+    except Exception:  # Releases raise different errors for a statement that they do not know.
+        return False
 
 
 def settings_to_try(values: dict[str, str]) -> dict[str, list[str]]:

@@ -57,7 +57,7 @@ class OnDeltaLake(Adapter):
         settings = {"reader": ["query", "pyarrow"] if self.builder else ["pyarrow"]}
         if self._configurable():
             settings.update(_switches())
-        functions = [] if self.builder else _NOT_SCANNED
+        functions = ["parameters", *([] if self.builder else _NOT_SCANNED)]
         return {
             "engine": "deltalake",
             "version": version("deltalake"),

@@ -159,7 +159,11 @@ class OnDuckDB(Adapter):
         """Return text that runs one statement."""
         if question["change"]:
             raise Unsupported("changes of Parquet files")
-        return f"answer = con.execute({self.sql.select(question)!r}).fetchall()\n"
+        if not question.get("prepared"):
+            return f"answer = con.execute({self.sql.select(question)!r}).fetchall()\n"
+        *before, last = self.sql.prepared(question)
+        text = "".join(f"con.execute({statement!r})\n" for statement in before)
+        return f"{text}answer = con.execute({last!r}).fetchall()\n"
 
     def write(self, table: dict[str, Any], path: str, options: dict[str, Any]) -> None:
         """Write a file by COPY, with rows in the order of their blocks."""

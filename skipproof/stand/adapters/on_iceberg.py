@@ -17,7 +17,7 @@ from .serving import Adapter, Unsupported, parse_type
 
 _FUNCTIONS_MISSING = [
     "is not distinct from", "is distinct from", "is true", "like", "expression", "column comparison",
-    "null in list", "limited relation", "distinct relation", "update",
+    "null in list", "limited relation", "distinct relation", "update", "parameters",
 ]  # fmt: skip
 _JOINS_MISSING = ["inner", "left", "right", "full", "semi", "anti", "not in"]
 _COMPARISONS = {

@@ -60,7 +60,11 @@ class OnPolars(Adapter):
             "tables": "files",
             "areas": ["filter", "limit", "topk", "join", "aggregate", "window", "set"],
             "without": {
-                "functions": [*functions_missing(), *(["null safe join"] if null_safe_missing() else [])],
+                "functions": [
+                    "parameters",
+                    *functions_missing(),
+                    *(["null safe join"] if null_safe_missing() else []),
+                ],
                 "types": list(types_missing()),
                 "joins": joins_missing(),
             },

@@ -179,7 +179,11 @@ class OnSpark(Adapter):
             "tables": "files",
             "formats": ["parquet", "orc"],
             "areas": ["filter", "limit", "topk", "join", "aggregate", "window", "set", "subquery"],
-            "without": {"functions": ["unordered window"], "types": _TYPES_MISSING, "joins": []},
+            "without": {
+                "functions": ["unordered window", "parameters"],
+                "types": _TYPES_MISSING,
+                "joins": [],
+            },
             "settings": _SETTINGS,
             "writes": True,
             "layouts": _LAYOUTS,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from typing import Any, ClassVar
 
+from .parameters import with_parameters
 from .serving import Unsupported, parse_type
 
 _INFIX = {
@@ -22,6 +23,8 @@ _TIME_FUNCTIONS = {
     "truncate to year": ("date_trunc", "year"), "truncate to month": ("date_trunc", "month"),
     "truncate to day": ("date_trunc", "day"),
 }  # fmt: skip
+# The name of the prepared statement.
+PREPARED = "stand"
 _EPOCH = datetime.datetime(1970, 1, 1)
 
 
@@ -106,11 +109,21 @@ class Dialect:
         """Return an expression, in parentheses unless it is atomic."""
         if "column" in term:
             return self.outputs.get(term["column"]) or self.name(term["column"])
+        if "parameter" in term:
+            return self.parameter(term)
         if "literal" in term:
             return self.literal(term["literal"], term["type"])
         if "query" in term:
             return self.query(term)
         return self.call(term["call"], term["of"], term)
+
+    def parameter(self, literal: dict[str, Any]) -> str:
+        """Return the parameter of a prepared statement that stands for a literal."""
+        return f"${literal['parameter']}"
+
+    def parameter_types(self, types: list[str]) -> str:
+        """Return the types of parameters that follow the name of a prepared statement, if any must."""
+        return ""
 
     def query(self, term: dict[str, Any]) -> str:
         """Return a subquery as an expression."""
@@ -253,6 +266,20 @@ class Dialect:
         text += self.tail(question)
         self.outputs = {}
         return text
+
+    def prepared(self, question: dict[str, Any]) -> list[str]:
+        """Return the statements that prepare a question, and execute it with NULL and with its constants.
+
+        What the first execution leaves, as its plan, must not serve the second one.
+        """
+        numbered, literals = with_parameters(question)
+        types = self.parameter_types([literal["type"] for literal in literals])
+        statements = [f"PREPARE {PREPARED}{types} AS {self.select(numbered)}"]
+        for values in ([None] * len(literals), [literal["literal"] for literal in literals]):
+            pairs = zip(values, literals, strict=True)
+            texts = ", ".join(self.literal(value, literal["type"]) for value, literal in pairs)
+            statements.append(f"EXECUTE {PREPARED}" + (f"({texts})" if literals else ""))
+        return statements
 
     def window(self, window: dict[str, Any], what: list[str], text: str) -> str:
         """Return the SELECT of rows whose place in a window is at most a number, around another one."""

@@ -112,6 +112,8 @@ def _traits(world: World, question: Question, wrong: Contradiction) -> Iterator[
         yield question.set.kind + (" all" if question.set.all else "")
     if question.repeat > 1:
         yield "asked again"
+    if question.prepared:
+        yield "prepared"
     for aggregate in question.aggregates:
         yield from ("DISTINCT",) if aggregate.distinct else ()
         yield from ("FILTER",) if aggregate.where is not None else ()

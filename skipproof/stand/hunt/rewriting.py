@@ -33,6 +33,7 @@ def rewritten_questions(question: Question) -> Iterator[tuple[str, Question]]:
     for function in dict.fromkeys(_functions(question)):
         yield f"a column instead of {function}", _apply(question, _column_for(function))
     yield "asked once", replace(question, repeat=1)
+    yield "asked without parameters", replace(question, prepared=False)
     yield "without OFFSET", replace(question, offset=0)
     yield "without LIMIT", replace(question, limit=None, offset=0)
     yield "without ORDER BY", replace(question, order=())
@@ -48,7 +49,8 @@ def filter_alone(question: Question) -> Question:
     assert question.source.where is not None
     columns = [part.name for part in subterms(question.source.where) if isinstance(part, Column)]
     source = replace(_drop_limit(question), distinct=None)
-    return Question(area="filter", source=source, select=tuple(dict.fromkeys(columns)) or question.select)
+    select = tuple(dict.fromkeys(columns)) or question.select
+    return Question(area="filter", source=source, select=select, prepared=question.prepared)
 
 
 def _drop_limit(question: Question) -> Relation:

@@ -47,6 +47,8 @@ def simpler_questions(question: Question) -> Iterator[Question]:
             yield replace(question, order=(), limit=None, offset=0)
     if question.repeat > 1:
         yield replace(question, repeat=1)
+    if question.prepared:
+        yield replace(question, prepared=False)
     for where in _simpler_condition(question.where):
         yield replace(question, where=where)
     if question.offset and question.limit is not None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from skipproof.stand.adapters.parameters import with_nulls, with_parameters
 from skipproof.stand.adapters.serving import failure
 from skipproof.stand.reference.answering import answer_of_set, answer_of_source, apply_relation, join_rows
 from skipproof.stand.reference.evaluating import filter_rows
@@ -99,12 +100,17 @@ class SmallEngine:
         rows: list[list[Value]] = []
         try:
             for _ in range(question.get("repeat", 1)):
-                rows = (
-                    answer_from_all_rows(question, tables) if plain else self.rules.answer(question, tables)
-                )
+                rows = answer_from_all_rows(question, tables) if plain else self._execute(question, tables)
         except Exception as error:  # Like a worker: an error of the engine is its answer.
             return failure(error)
         return {"rows": rows}
+
+    def _execute(self, question: Json, tables: Mapping[str, Table]) -> list[list[Value]]:
+        """Return the answer that may be pruned; a prepared question is executed with NULL before."""
+        if question.get("prepared"):
+            question, _ = with_parameters(question)
+            self.rules.answer(with_nulls(question), tables)
+        return self.rules.answer(question, tables)
 
 
 def answer_from_all_rows(question: Json, tables: Mapping[str, Table]) -> list[list[Value]]:

@@ -93,6 +93,8 @@ class TruthRules(RangeRules):
         if name == "is nan":
             return self.nan_test_truths(self.range_of(of[0], lookup))
         if name in ("like", "starts with"):
+            if of[1]["literal"] is None:
+                return NULL
             return self.pattern_truths(name, self.range_of(of[0], lookup), of[1])
         return ANY
 
@@ -210,7 +212,7 @@ class TruthRules(RangeRules):
         LIKE without wildcards.
         """
         name, of = term.get("call"), term.get("of", ())
-        if name == "like" and "column" in of[0]:
+        if name == "like" and "column" in of[0] and of[1]["literal"] is not None:
             return self.matched_text(of[1])
         if name not in ("=", "in", "is not distinct from") or "column" not in of[0]:
             return None

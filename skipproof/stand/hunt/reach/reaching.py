@@ -117,9 +117,9 @@ def scenes(world: World, directory: Path) -> Iterator[Scene]:
     }
     tables = {name: open_table(form, world.tables[name]) for name, form in forms.items()}
     for question in world.questions:
-        # What is asked again is asked once: no class is about that.
+        # What is asked again is asked once, and nothing is prepared: no class is about that.
         yield Scene(
-            question=replace(question, repeat=1).json(),
+            question=replace(question, repeat=1, prepared=False).json(),
             stored=world.tables,
             tables=tables,
             settings=world.settings,
