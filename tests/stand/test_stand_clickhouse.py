@@ -1,6 +1,7 @@
 """chDB is asked by ClickHouse's SQL; the statements are tested without it, and the answers where it is."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -216,6 +217,27 @@ def test_settings_of_the_last_request_are_reset() -> None:
     assert "SET max_threads = 4" in setup_text(adapter, TABLE, max_threads="4")
     assert "SET max_threads = DEFAULT" in setup_text(adapter, TABLE)
     assert "max_threads" not in setup_text(adapter, TABLE)
+
+
+def test_constants_of_prepared_questions_are_typed_parameters() -> None:
+    """Texts of parameters have escapes; NULL and bytes are no parameters."""
+    condition = Call(
+        "or",
+        (
+            Call("in", (B, Literal("a\\b\t\n", "string"), Literal(None, "string"))),
+            Call("=", (A, Literal(1, "int32"))),
+            Call("=", (Column("c", "float64"), Literal("-NaN", "float64"))),
+            Call("=", (Column("d", "boolean"), Literal(True, "boolean"))),
+            Call("=", (Column("e", "binary"), Literal("00", "binary"))),
+            Call("=", (Column("f", "date"), Literal(-1, "date"))),
+        ),
+    )
+    text = OnChDB().ask(replace(where(condition), prepared=True).json())
+    assert "IN ({p1:String}, CAST(NULL AS Nullable(String)))" in text
+    assert "= {p3:Int32}" in text
+    assert "= unhex(" in text
+    values = {"p1": "a\\\\b\\t\\n", "p3": "1", "p4": "nan", "p5": "true", "p7": "1969-12-31"}
+    assert text.endswith(f", params={values!r})\n")
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,21 @@ class ClickHouse(Dialect):
             return super().literal(value, type_)
         return f"CAST({self.text(cast_text(value, word, inside[:1]))} AS {self.type(type_)})"
 
+    def parameter(self, literal: dict[str, Any]) -> str:
+        """Return a parameter with its type; NULL, and bytes, which have no text, stand as they are."""
+        value, type_ = literal["literal"], literal["type"]
+        if value is None or type_ == "binary":
+            return self.literal(value, type_)
+        return f"{{p{literal['parameter']}:{self.type(type_)}}}"
+
+    def parameters(self, literals: list[dict[str, Any]]) -> dict[str, str]:
+        """Return the texts of the parameters of a statement, by their names."""
+        return {
+            f"p{number}": _parameter_text(literal["literal"], literal["type"])
+            for number, literal in enumerate(literals, 1)
+            if literal["literal"] is not None and literal["type"] != "binary"
+        }
+
     def cell(self, value: Any, type_: str) -> str:
         """Return a value of VALUES, as a text or number that is read without being evaluated."""
         word, inside = parse_type(type_)
@@ -175,6 +190,15 @@ def _float_text(value: Any) -> str:
     if isinstance(value, str):
         return {"NaN": "nan", "-NaN": "-nan", "Infinity": "inf", "-Infinity": "-inf"}[value]
     return repr(float(value))
+
+
+def _parameter_text(value: Any, type_: str) -> str:
+    """Return the value of a parameter, in whose text a backslash escapes."""
+    word, inside = parse_type(type_)
+    if word in ("float32", "float64"):
+        return _float_text("NaN" if value == "-NaN" else value)
+    text = str(value).lower() if word == "boolean" else cast_text(value, word, inside[:1])
+    return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n")
 
 
 def _has_query(term: Any) -> bool:

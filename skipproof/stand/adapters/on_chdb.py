@@ -6,6 +6,7 @@ Only functions that run it import chDB, so that its statements can be tested wit
 from __future__ import annotations
 
 import functools
+import inspect
 import json
 import os
 from collections.abc import Iterable, Iterator
@@ -13,6 +14,7 @@ from typing import Any
 
 from .arrow_text import ROWS
 from .clickhouse_sql import ClickHouse, refuse_change
+from .parameters import with_parameters
 from .serving import Adapter, Unsupported, flattened
 
 _FORMATS = {"parquet": "Parquet", "orc": "ORC"}
@@ -81,7 +83,7 @@ class OnChDB(Adapter):
             "formats": list(_FORMATS),
             "areas": ["filter", "limit", "topk", "join", "aggregate", "window", "set", "subquery"],
             # NOT IN passes over NULL in the other table.
-            "without": {"functions": ["parameters"], "types": [], "joins": ["not in"]},
+            "without": {"functions": _functions_missing(), "types": [], "joins": ["not in"]},
             "settings": settings_to_try(_FILE_SETTINGS | COMMON_SETTINGS),
             "writes": True,
             "layouts": {name: values for name, values in _LAYOUTS.items() if name in _defaults()},
@@ -92,8 +94,8 @@ class OnChDB(Adapter):
         statements = [f"SET {name} = {value}" for name, value in _SESSION.items()]
         return (
             ROWS + "import chdb\n\ncon = chdb.connect(':memory:')\n" + self.statements_text(statements) + "\n"
-            "def rows_of(sql):\n"
-            "    return rows(pa.ipc.open_stream(con.query(sql, 'ArrowStream').bytes()))\n\n"
+            "def rows_of(sql, **others):\n"
+            "    return rows(pa.ipc.open_stream(con.query(sql, 'ArrowStream', **others).bytes()))\n\n"
         )
 
     def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
@@ -162,7 +164,11 @@ class OnChDB(Adapter):
     def ask(self, question: dict[str, Any]) -> str:
         """Return text that runs one statement."""
         refuse_change(question)
-        return f"answer = rows_of({self.sql.select(question)!r})\n"
+        if not question.get("prepared"):
+            return f"answer = rows_of({self.sql.select(question)!r})\n"
+        numbered, literals = with_parameters(question)
+        values = self.sql.parameters(literals)
+        return f"answer = rows_of({self.sql.select(numbered)!r}, params={values!r})\n"
 
     def write(self, table: dict[str, Any], path: str, options: dict[str, Any]) -> None:
         """Write a Parquet file, with rows in the order of their blocks.
@@ -206,6 +212,11 @@ def _defaults() -> dict[str, str]:
 def _value(term: str) -> Any:
     """Return the value of a term."""
     return json.loads(str(_connection().query(f"SELECT {term}", "JSONCompact")))["data"][0][0]
+
+
+def _functions_missing() -> list[str]:
+    """Return the parameters of statements if this release takes none."""
+    return [] if "params" in inspect.signature(_connection().query).parameters else ["parameters"]
 
 
 @functools.cache

@@ -118,7 +118,7 @@ def test_the_small_engine_answers_as_plain_python(name: str) -> None:
     assert mistake(SmallEngine(), world(question), rows) is None
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "duckdb-tables", "datafusion"])
+@pytest.mark.parametrize("engine", ["duckdb", "duckdb-tables", "datafusion", "chdb", "chdb-tables"])
 def test_engines_answer_the_same(engine: str, engine_worker: Callable[[str], Worker]) -> None:
     needs_package(engine.partition("-")[0])
     worker = engine_worker(engine)
