@@ -217,6 +217,8 @@ def _has_one_order(pool: ValuePool) -> bool:
 def format_options(draw: DrawFn, columns: Sequence[Column], layouts: Options) -> dict[str, Json]:
     """One to three options of a table format half of the time; columns replace `{a}`, `{b}` and `{rid}`.
 
+    A value of None leaves an option out, so that its other values are rarer.
+
     Shrinks to: none.
     """
     possible = {name: _possible(values, columns) for name, values in layouts.items()}
@@ -224,7 +226,8 @@ def format_options(draw: DrawFn, columns: Sequence[Column], layouts: Options) ->
     if not names or not draw(st.booleans()):
         return {}
     some = draw(st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True))
-    return {name: choose(draw, possible[name]) for name in some}
+    chosen = {name: choose(draw, possible[name]) for name in some}
+    return {name: value for name, value in chosen.items() if value is not None}
 
 
 def _possible(values: Sequence[Json], columns: Sequence[Column]) -> list[Json]:

@@ -198,3 +198,40 @@ def test_a_database_that_is_attached_again_has_the_statistics_of_its_file():
         exec(adapter.start(), base)
         request = {"tables": tables, "questions": [COUNTED.json()]}
         assert serving._answer_request(adapter, request, base) == {"answers": [{"rows": [[4]]}]}
+
+
+def test_rows_of_a_large_row_group_lie_in_several_vectors_of_it():
+    """Each block is a row group of the default size, whose other rows are dead; the answers are the same."""
+    adapter = on_duckdb_tables.OnDuckDBTables()
+    rows = [[None, 0], [1, 1], [2, 2], [3, 3], [4, 4], [5, 5], [6, 6]]
+    table = {
+        "columns": [{"name": "a", "type": "int32"}, {"name": "rid", "type": "int64"}],
+        "blocks": [rows, [], [[7, 7]]],
+    }
+    size = adapter.hello()["layouts"]["row_group_size"][-1]
+    tables = {"t": table | {"layout": {"row_group_size": size}}, "u": TABLES["u"]}
+    base: dict[str, Any] = {}
+    exec(adapter.start(), base)
+    greater = Question(
+        area="filter",
+        source=Relation(table="t", where=Call(">", (Column("a", "int32"), Literal(4, "int32")))),
+        select=("rid",),
+    )
+    other = Question(area="aggregate", source=Relation(table="u"), aggregates=(Aggregate("count"),))
+    request = {"tables": tables, "questions": [question.json() for question in (greater, other)]}
+    for _ in range(2):
+        answers_of_both = serving._answer_request(adapter, request, base)["answers"]
+        assert [sorted(answer["rows"]) for answer in answers_of_both] == [[[5], [6], [7]], [[4]]]
+    place = adapter.places["t"]
+    groups = base["con"].execute(
+        f"SELECT row_group_id, sum(count) FROM pragma_storage_info('{place}') "
+        "WHERE column_name = 'rid' AND segment_type != 'VALIDITY' GROUP BY ALL ORDER BY ALL"
+    )
+    assert groups.fetchall() == [(0, size), (1, size)]
+    vectors = base["con"].execute(f"SELECT DISTINCT rowid // 2048 FROM {place} WHERE rowid < {size}")
+    assert len(vectors.fetchall()) == 6
+
+
+def test_a_release_without_a_choice_of_sizes_has_no_such_option(monkeypatch):
+    monkeypatch.setattr(on_duckdb_tables, "rows_per_group", lambda: 122_880)
+    assert "row_group_size" not in on_duckdb_tables.OnDuckDBTables().hello()["layouts"]

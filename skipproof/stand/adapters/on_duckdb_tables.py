@@ -16,12 +16,19 @@ from .serving import Unsupported
 # The smallest size of row groups that can be configured, and the default size.
 ROWS_PER_GROUP = 2048
 _ROWS_UNTOLD = 122_880
+# A block's rows lie in so many places of a row group of the default size, which that is a multiple of.
+_PLACES_MAX = 6
+# Tables of large row groups take long to make, so that they are rare; None is the smallest size.
+_GROUP_SIZES = [None, None, None, _ROWS_UNTOLD]
+# The databases on disk: of row groups of the smallest size, and of the default size.
+_DISK, _WIDE = "disk", "wide"
 
 
 class OnDuckDBTables(OnDuckDB):
-    """Pads each row group with copies of its first row, and deletes them, so that a block may have few rows.
+    """Pads each row group with copies of its rows, and deletes them, so that a block may have few rows.
 
-    Tables without statistics are in memory, where one row group holds all rows.
+    Row groups of the default size are written in one transaction, as those of large tables are. Tables
+    without statistics are in memory, where one row group holds all rows.
     """
 
     def __init__(self) -> None:
@@ -38,13 +45,15 @@ class OnDuckDBTables(OnDuckDB):
             tables="own",
             areas=[*hello["areas"], "dml"],
             without=dict(hello["without"], types=[]),
-            layouts={"checkpoint": ["before deleting", "after deleting"], "reattached": [True]},
+            layouts={"checkpoint": ["before deleting", "after deleting"], "reattached": [True]}
+            | ({"row_group_size": _GROUP_SIZES} if rows_per_group() == ROWS_PER_GROUP else {}),
             writes=False,
         )
 
     def start(self) -> str:
-        """Return text that opens a database on disk beside the one in memory."""
-        return super().start() + f"import tempfile\ndirectory = tempfile.TemporaryDirectory()\n{_attach()}"
+        """Return text that opens the databases on disk beside the one in memory."""
+        directory = "import tempfile\ndirectory = tempfile.TemporaryDirectory()\n"
+        return super().start() + directory + _attach(_DISK) + _attach(_WIDE)
 
     def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
         """Return text that makes each table, on disk or in memory, and a view of it."""
@@ -52,21 +61,23 @@ class OnDuckDBTables(OnDuckDB):
             raise Unsupported("Parquet files")
         text, names = super().setup({}, settings)
         self.sql.epoch_columns = zoned_columns(tables)
-        text += "con.execute('DROP SCHEMA IF EXISTS disk.stand CASCADE')\n"
-        text += "con.execute('CREATE SCHEMA disk.stand')\n"
+        for database in sorted(set(map(_database, tables.values()))):
+            text += f"con.execute('DROP SCHEMA IF EXISTS {database}.stand CASCADE')\n"
+            text += f"con.execute('CREATE SCHEMA {database}.stand')\n"
         self.places = {}
         for name, table in tables.items():
             if table.get("statistics", True):
-                self.places[name] = f"disk.stand.{self.sql.name(name)}"
+                self.places[name] = f"{_database(table)}.stand.{self.sql.name(name)}"
                 text += "".join(f"con.execute({statement!r})\n" for statement in self._in_groups(name, table))
             else:
                 self.places[name] = self.sql.name(name)
                 text += "".join(
                     f"con.execute({statement!r})\n" for statement in self.table_statements(name, table)
                 )
-        if any((table.get("layout") or {}).get("reattached") for table in tables.values()):
+        again = {_database(table) for table in tables.values() if _layout(table).get("reattached")}
+        for database in sorted(again):
             # What is read from a file again has the statistics that the file holds.
-            text += f"con.execute('DETACH disk')\n{_attach()}"
+            text += f"con.execute('DETACH {database}')\n{_attach(database)}"
         return text, names
 
     def _in_groups(self, name: str, table: dict[str, Any]) -> Iterator[str]:
@@ -76,18 +87,22 @@ class OnDuckDBTables(OnDuckDB):
         full = self.places[name]
         columns = ", ".join(f"{name_text} {type_}" for name_text, type_ in zip(quoted, types, strict=True))
         yield f"CREATE TABLE {full} ({columns}, kept BOOLEAN)"
+        database = _database(table)
+        if database == _WIDE:
+            yield "BEGIN"
         for block in table["blocks"]:
-            if block:
-                cells = [self._row(row, table) for row in block]
+            for rows, fill in _places(block, database):
+                cells = [self._row(row, table) for row in rows]
                 yield f"INSERT INTO {full} VALUES " + ", ".join(f"({row}, true)" for row in cells)
-                fill = -len(block) % rows_per_group()
                 yield f"INSERT INTO {full} SELECT {cells[0]}, false FROM range({fill})"
-        checkpoint = (table.get("layout") or {}).get("checkpoint")
+        if database == _WIDE:
+            yield "COMMIT"
+        checkpoint = _layout(table).get("checkpoint")
         if checkpoint == "before deleting":
-            yield "CHECKPOINT disk"
+            yield f"CHECKPOINT {database}"
         yield f"DELETE FROM {full} WHERE NOT kept"
         if checkpoint == "after deleting":
-            yield "CHECKPOINT disk"
+            yield f"CHECKPOINT {database}"
         yield f"CREATE VIEW {self.sql.name(name)} AS SELECT {', '.join(quoted)} FROM {full}"
 
     def _row(self, row: list[Any], table: dict[str, Any]) -> str:
@@ -117,10 +132,33 @@ class OnDuckDBTables(OnDuckDB):
         )
 
 
-def _attach() -> str:
-    """Return text that attaches the database on disk."""
-    option = f" (ROW_GROUP_SIZE {rows_per_group()})" if rows_per_group() == ROWS_PER_GROUP else ""
-    return f'con.execute("ATTACH \'" + directory.name + "/stand.db\' AS disk{option}")\n'
+def _layout(table: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a table."""
+    return table.get("layout") or {}
+
+
+def _database(table: dict[str, Any]) -> str:
+    """Return the database of a table, by the size of its row groups."""
+    return _WIDE if "row_group_size" in _layout(table) else _DISK
+
+
+def _places(block: list[list[Any]], database: str) -> Iterator[tuple[list[list[Any]], int]]:
+    """Yield the rows of a block that lie together, and the number of dead rows that follow them.
+
+    In a row group of the default size rows lie far apart, in several vectors.
+    """
+    count = min(len(block), _PLACES_MAX) if database == _WIDE else min(len(block), 1)
+    for place in range(count):
+        rows = block[place * len(block) // count : (place + 1) * len(block) // count]
+        size = _ROWS_UNTOLD if database == _WIDE else rows_per_group()
+        yield rows, -len(rows) % (size // count)
+
+
+def _attach(database: str) -> str:
+    """Return text that attaches a database on disk."""
+    is_small = database == _DISK and rows_per_group() == ROWS_PER_GROUP
+    option = f" (ROW_GROUP_SIZE {ROWS_PER_GROUP})" if is_small else ""
+    return f'con.execute("ATTACH \'" + directory.name + "/{database}.db\' AS {database}{option}")\n'
 
 
 @functools.cache
