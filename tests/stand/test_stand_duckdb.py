@@ -164,7 +164,12 @@ def test_a_script_over_duckdb_s_own_tables_runs_alone(tmp_path):
     """It makes the tables, in row groups, and asks them; the worker's directory is gone by then."""
     columns = [{"name": "a", "type": "string"}, {"name": "rid", "type": "int64"}]
     table = {"columns": columns, "blocks": [[["it's", 0]], [[None, 1], ["b", 2]]]}
-    layouts = {}, {"checkpoint": "before deleting"}, {"checkpoint": "after deleting"}, {"reattached": True}
+    layouts = (
+        {},
+        {"checkpoint": "before deleting"},
+        {"checkpoint": "after deleting"},
+        {"reattached": "after deleting"},
+    )
     for layout in layouts:
         whole = Question(area="filter", source=Relation(table="t"), select=("a", "rid"))
         nulls = Call("is null", (Column("a", "string"),))
@@ -190,7 +195,8 @@ def test_a_script_over_duckdb_s_own_tables_runs_alone(tmp_path):
 def test_a_database_that_is_attached_again_has_the_statistics_of_its_file():
     """Of a table in memory nothing is attached again; the answers are the same."""
     adapter = on_duckdb_tables.OnDuckDBTables()
-    for layout, times in (({}, 0), ({"reattached": True}, 1)):
+    moments = [{"reattached": moment} for moment in adapter.hello()["layouts"]["reattached"]]
+    for layout, times in (({}, 0), *((moment, 1) for moment in moments)):
         tables = {name: table | {"layout": layout} for name, table in TABLES.items()}
         text, _ = adapter.setup(tables, {})
         assert text.count("DETACH disk") == text.count("ATTACH '") == times
@@ -230,6 +236,21 @@ def test_rows_of_a_large_row_group_lie_in_several_vectors_of_it():
     assert groups.fetchall() == [(0, size), (1, size)]
     vectors = base["con"].execute(f"SELECT DISTINCT rowid // 2048 FROM {place} WHERE rowid < {size}")
     assert len(vectors.fetchall()) == 6
+
+
+@pytest.mark.parametrize(("moment", "sizes"), [("before deleting", [2_048] * 3), ("after deleting", [3])])
+def test_row_groups_are_in_the_file_with_the_rows_that_fill_them_or_merged_without(moment, sizes):
+    adapter = on_duckdb_tables.OnDuckDBTables()
+    table = {"columns": [{"name": "rid", "type": "int64"}], "blocks": [[[0]], [[1]], [[2]]]}
+    base: dict[str, Any] = {}
+    exec(adapter.start(), base)
+    request = {"tables": {"t": table | {"layout": {"reattached": moment}}}, "questions": [COUNTED.json()]}
+    assert serving._answer_request(adapter, request, base) == {"answers": [{"rows": [[3]]}]}
+    groups = base["con"].execute(
+        f"SELECT sum(count) FROM pragma_storage_info('{adapter.places['t']}') "
+        "WHERE column_name = 'rid' AND segment_type != 'VALIDITY' GROUP BY row_group_id"
+    )
+    assert [size for (size,) in groups.fetchall()] == sizes
 
 
 def test_a_release_without_a_choice_of_sizes_has_no_such_option(monkeypatch):

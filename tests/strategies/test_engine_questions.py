@@ -130,6 +130,14 @@ def test_windows_sets_and_repeats_reach_each_kind(drawn_worlds):
     assert {question.repeat for question in questions if question.area == "dml"} == {1}
 
 
+def test_an_option_of_a_layout_is_left_out_where_its_value_is_none():
+    able = Capabilities(layouts={"size": [None, None, 1]})
+    options = [world.tables["t"].layout.format_options for world in many(able, 6)]
+    counts = Counter(len(names) for names in options)
+    assert all(dict(names) in ({}, {"size": 1}) for names in options)
+    assert counts[0] > counts[1] > 0
+
+
 def test_about_one_question_in_eight_with_a_constant_is_prepared_if_the_engine_can(drawn_worlds):
     questions = [question for world in drawn_worlds for question in world.questions]
     prepared = [question for question in questions if question.prepared]

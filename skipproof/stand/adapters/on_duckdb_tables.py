@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,9 @@ ROWS_PER_GROUP = 2048
 _ROWS_UNTOLD = 122_880
 # A block's rows lie in so many places of a row group of the default size, which that is a multiple of.
 _PLACES_MAX = 6
+# When a table is written to its file: with the rows that fill its row groups, or without; then those that
+# have few rows become one row group.
+_BEFORE, _AFTER = "before deleting", "after deleting"
 # Tables of large row groups take long to make, so that they are rare; None is the smallest size.
 _GROUP_SIZES = [None, None, None, _ROWS_UNTOLD]
 # The databases on disk: of row groups of the smallest size, and of the default size.
@@ -45,7 +48,7 @@ class OnDuckDBTables(OnDuckDB):
             tables="own",
             areas=[*hello["areas"], "dml"],
             without=dict(hello["without"], types=[]),
-            layouts={"checkpoint": ["before deleting", "after deleting"], "reattached": [True]}
+            layouts={"checkpoint": [_BEFORE, _AFTER], "reattached": [_BEFORE, _AFTER]}
             | ({"row_group_size": _GROUP_SIZES} if rows_per_group() == ROWS_PER_GROUP else {}),
             writes=False,
         )
@@ -64,24 +67,23 @@ class OnDuckDBTables(OnDuckDB):
         for database in sorted(set(map(_database, tables.values()))):
             text += f"con.execute('DROP SCHEMA IF EXISTS {database}.stand CASCADE')\n"
             text += f"con.execute('CREATE SCHEMA {database}.stand')\n"
-        self.places = {}
+        on_disk = {name: table for name, table in tables.items() if table.get("statistics", True)}
+        self.places = {
+            name: f"{_database(table)}.stand.{self.sql.name(name)}"
+            if name in on_disk
+            else self.sql.name(name)
+            for name, table in tables.items()
+        }
         for name, table in tables.items():
-            if table.get("statistics", True):
-                self.places[name] = f"{_database(table)}.stand.{self.sql.name(name)}"
-                text += "".join(f"con.execute({statement!r})\n" for statement in self._in_groups(name, table))
-            else:
-                self.places[name] = self.sql.name(name)
-                text += "".join(
-                    f"con.execute({statement!r})\n" for statement in self.table_statements(name, table)
-                )
-        again = {_database(table) for table in tables.values() if _layout(table).get("reattached")}
-        for database in sorted(again):
-            # What is read from a file again has the statistics that the file holds.
-            text += f"con.execute('DETACH {database}')\n{_attach(database)}"
-        return text, names
+            make = self._in_groups if name in on_disk else self.table_statements
+            text += _executions(make(name, table))
+        text += _reattach(on_disk, _BEFORE)
+        for name, table in on_disk.items():
+            text += _executions(self._deletions(name, table))
+        return text + _reattach(on_disk, _AFTER), names
 
     def _in_groups(self, name: str, table: dict[str, Any]) -> Iterator[str]:
-        """Yield the statements that make a table on disk with a row group for each block."""
+        """Yield the statements that make a table on disk with a full row group for each block, and a view."""
         quoted = [self.sql.name(column["name"]) for column in table["columns"]]
         types = [self.sql.type(column["type"]) for column in table["columns"]]
         full = self.places[name]
@@ -97,13 +99,15 @@ class OnDuckDBTables(OnDuckDB):
                 yield f"INSERT INTO {full} SELECT {cells[0]}, false FROM range({fill})"
         if database == _WIDE:
             yield "COMMIT"
-        checkpoint = _layout(table).get("checkpoint")
-        if checkpoint == "before deleting":
-            yield f"CHECKPOINT {database}"
-        yield f"DELETE FROM {full} WHERE NOT kept"
-        if checkpoint == "after deleting":
+        if _layout(table).get("checkpoint") == _BEFORE:
             yield f"CHECKPOINT {database}"
         yield f"CREATE VIEW {self.sql.name(name)} AS SELECT {', '.join(quoted)} FROM {full}"
+
+    def _deletions(self, name: str, table: dict[str, Any]) -> Iterator[str]:
+        """Yield the statements that delete the rows that fill row groups."""
+        yield f"DELETE FROM {self.places[name]} WHERE NOT kept"
+        if _layout(table).get("checkpoint") == _AFTER:
+            yield f"CHECKPOINT {_database(table)}"
 
     def _row(self, row: list[Any], table: dict[str, Any]) -> str:
         """Return the values of a row as SQL."""
@@ -130,6 +134,20 @@ class OnDuckDBTables(OnDuckDB):
             "finally:\n"
             "    con.execute('ROLLBACK')\n"
         )
+
+
+def _executions(statements: Iterable[str]) -> str:
+    """Return text that executes statements."""
+    return "".join(f"con.execute({statement!r})\n" for statement in statements)
+
+
+def _reattach(tables: dict[str, Any], moment: str) -> str:
+    """Return text that attaches the databases again of the tables for which this is the moment.
+
+    What is read from a file again has the statistics that the file holds.
+    """
+    again = {_database(table) for table in tables.values() if _layout(table).get("reattached") == moment}
+    return "".join(f"con.execute('DETACH {database}')\n{_attach(database)}" for database in sorted(again))
 
 
 def _layout(table: dict[str, Any]) -> dict[str, Any]:
