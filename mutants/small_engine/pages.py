@@ -86,7 +86,7 @@ def partition_is_enough(self: Rules, table: Table, group: Group, where: Json) ->
     "A condition that a file cannot apply is dropped for it.",
 )
 def condition_dropped(self: Rules, table: Table, group: Group, where: Json) -> list[Row]:
-    missing = {name for name in table.schema if not any(chunk.path == name for chunk in group.chunks)}
+    missing = {name for name in table.schema if not any(chunk.column == name for chunk in group.chunks)}
     if where is not None and columns_of(where) & missing:
         return list(group.rows)
     return Rules.read(self, table, group, where)

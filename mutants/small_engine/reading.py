@@ -227,11 +227,38 @@ def statistics_of_a_field(self: Rules, group: Group, name: str, positions: Mappi
     return self.absent_column_facts(group)
 
 
+@mutant("facts_of", "NESTED", "apache/spark#14067", "The top-level column of a field's name stands for it.")
+def statistics_of_the_same_name(self: Rules, group: Group, name: str, positions: Mapping[str, int]) -> Facts:
+    for chunk in group.chunks:
+        if chunk.path == name:
+            return self.cached_facts(group, chunk)
+    return Rules.facts_of(self, group, name, positions)
+
+
+@mutant(
+    "facts_of",
+    "NESTED NULLS",
+    "apache/iceberg#17561",
+    "NULLs of a struct are not counted as those of its fields.",
+)
+def nulls_of_structs_are_left_out(
+    self: Rules, group: Group, name: str, positions: Mapping[str, int]
+) -> Facts:
+    facts = Rules.facts_of(self, group, name, positions)
+    own = next((chunk for chunk in group.chunks if chunk.column == name and chunk.path != name), None)
+    if own is None or facts.nulls is None:
+        return facts
+    struct = own.path.partition(".")[0] + "."
+    fields = [chunk.cells for chunk in group.chunks if chunk.path.startswith(struct)]
+    empty = sum(all(cell is None for cell in cells) for cells in zip(*fields, strict=True))
+    return replace(facts, nulls=facts.nulls - empty)
+
+
 @mutant(
     "lookup", "SCHEMA PART", "duckdb/duckdb#12578", "A column has its place in the first file everywhere."
 )
 def place_in_the_first_file(self: Rules, table: Table, group: Group) -> Lookup:
-    places = {chunk.path: at for at, chunk in enumerate(table.groups[0].chunks)}
+    places = {chunk.column: at for at, chunk in enumerate(table.groups[0].chunks)}
 
     def find_facts(name: str) -> Facts:
         at = places.get(name, len(group.chunks))

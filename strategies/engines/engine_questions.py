@@ -104,6 +104,7 @@ def worlds(
         repeats=ONCE if has_third else repeats,
         writers=capabilities.writers,
         layouts=capabilities.layouts,
+        has_fields=able.has_functions("struct field"),
     )
     tables = {LEFT: draw(left)}
     for name, prefix in others.items():
@@ -115,6 +116,7 @@ def worlds(
             blocks_max=2,
             writers=capabilities.writers,
             layouts=capabilities.layouts,
+            has_fields=able.has_functions("struct field"),
         )
         tables[name] = draw(other)
     scope = ConditionScope(

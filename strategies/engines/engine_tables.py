@@ -59,6 +59,9 @@ class StoredLayout:
         rows_per_page: The most rows of a data page; None leaves it to the writer.
         filters: The columns that get a bloom filter.
         ballast: True if files begin with a struct and a list that no question reads.
+        nested: The columns that files hold as fields of one struct.
+        decoys: The place of top-level columns with the names of these fields and other values, `before` the
+            struct or `after` all columns; empty: none.
         forgotten: Statistics that are removed from the footer: `null_count`, `bounds` or `column_index`.
         forgotten_in: The ordinals of the row groups that lose them in each file; None is all.
         sorting: The order of rows by the first column that files state, NULL first or last; empty: none.
@@ -78,6 +81,8 @@ class StoredLayout:
     dictionary: bool = True
     filters: tuple[str, ...] = ()
     ballast: bool = False
+    nested: tuple[str, ...] = ()
+    decoys: str = ""
     forgotten: frozenset[str] = frozenset()
     forgotten_in: frozenset[int] | None = None
     sorting: str = ""
@@ -100,6 +105,15 @@ class StoredTable:
         """The table as blocks, in the form that workers receive."""
         columns = [{"name": column.name, "type": column.type} for column in self.columns]
         return {"columns": columns, "blocks": [[list(row) for row in block] for block in self.blocks]}
+
+    @property
+    def struct(self) -> str:
+        """The name of the struct that holds the nested columns."""
+        return self.columns[-1].name.removesuffix(ROW_NUMBER) + "s"
+
+    def path(self, name: str) -> tuple[str, ...]:
+        """Return the place of a column in the files: its name, for a field after that of its struct."""
+        return (self.struct, name) if name in self.layout.nested else (name,)
 
     @property
     def queried_columns(self) -> tuple[Column, ...]:
@@ -171,12 +185,14 @@ def stored_tables(
     blocks_max: int | None = None,
     writers: Writers = ALONE,
     layouts: Options | None = None,
+    has_fields: bool = False,
 ) -> StoredTable:
     """Tables with columns a, b, ... whose values come from pools, in blocks of 0 to a few rows.
 
     Args:
         writers: The writers of files, and the options of each, with the values.
         layouts: The options of a table format; None if there are files instead of one.
+        has_fields: Whether columns may be fields of a struct.
     """
     columns = tuple(Column(f"{prefix}{name}", pool.type) for name, pool in zip("abc", pools, strict=False))
     most = blocks_max or (_BLOCKS_MAX if layouts is None else _FILES_MAX)
@@ -203,9 +219,18 @@ def stored_tables(
         elif pools[0].type in PARTITION_TYPES and draw(_ONE_IN_FOUR):
             layout = replace(layout, blocks_per_file=1, partitioned=True, sorting="")
             blocks = [_partition(draw, pools[0], block) for block in blocks]
+        elif has_fields and not layout.sorting and draw(_ONE_IN_FOUR):
+            layout = _nested(draw, layout, columns)
     # The options of a writer may ask for row groups of one row.
     repeat = choose(draw, [count for count in repeats if count < _MANY or not layout.format_options])
     return StoredTable(columns=numbered, blocks=_number_rows(blocks, repeat), layout=layout)
+
+
+def _nested(draw: DrawFn, layout: StoredLayout, columns: Sequence[Column]) -> StoredLayout:
+    """Return the layout with some of the columns in a struct."""
+    names = tuple(column.name for column in columns)
+    decoys = choose(draw, ("", "before", "after"))
+    return replace(layout, nested=choose(draw, (names, names[:1], names[-1:])), decoys=decoys)
 
 
 def _has_one_order(pool: ValuePool) -> bool:

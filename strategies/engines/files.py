@@ -43,6 +43,8 @@ _ORC_DEFAULTS = {"row_index_stride": 2}
 _FIRST_GREGORIAN_DAY = -141_427
 _STRUCT = pa.struct([("a", pa.int32()), ("b", pa.string())])
 _LIST = pa.list_(pa.float64())
+# The number of successive rows in which a struct without values is NULL itself, or is not.
+_RUN = 3
 
 
 def arrow_type(type_: str) -> pa.DataType:
@@ -142,7 +144,10 @@ def _partition_directory(table: StoredTable, block: Sequence[Row]) -> str:
 
 def _write(table: StoredTable, blocks: Sequence[Sequence[Row]], path: Path, *, ordinal: int) -> None:
     tables = [
-        _with_ballast(table, _evolve(table, arrow_table(table.columns, block), ordinal)) for block in blocks
+        _with_ballast(
+            table, _with_struct(table, _evolve(table, arrow_table(table.columns, block), ordinal), block)
+        )
+        for block in blocks
     ]
     schema = pa.unify_schemas([rows.schema for rows in tables], promote_options="permissive")
     with pq.ParquetWriter(path, schema, **_options(table, schema.names, ordinal)) as writer:
@@ -173,8 +178,10 @@ def _evolve(table: StoredTable, rows: pa.Table, ordinal: int) -> pa.Table:
 def _options(table: StoredTable, names: Sequence[str], ordinal: int) -> dict[str, Any]:
     layout = table.layout
     statistics: Any = True
+    leaves = {column.name: ".".join(table.path(column.name)) for column in table.columns}
+    held = [name for name, leaf in leaves.items() if leaf.partition(".")[0] in names]
     if layout.statistics is not None:
-        statistics = [name for name in layout.statistics if name in names]
+        statistics = [leaves[name] for name in layout.statistics if name in held]
     options: dict[str, Any] = {
         "write_statistics": False if ordinal in layout.files_without else statistics,
         "write_page_index": layout.page_index,
@@ -190,10 +197,41 @@ def _options(table: StoredTable, names: Sequence[str], ordinal: int) -> dict[str
         options |= {"max_rows_per_page": layout.rows_per_page, "write_batch_size": layout.rows_per_page}
     # Parquet has no bloom filters of booleans.
     kinds = {column.name: column.type for column in table.columns}
-    filters = [name for name in layout.filters if name in names and kinds[name] != "boolean"]
+    filters = [leaves[name] for name in layout.filters if name in held and kinds[name] != "boolean"]
     if filters:
         options["bloom_filter_options"] = dict.fromkeys(filters, _BLOOM)
     return options
+
+
+def _with_struct(table: StoredTable, rows: pa.Table, block: Sequence[Row]) -> pa.Table:
+    """Put the nested columns into a struct, which comes first, and add the decoys.
+
+    Where all its fields are NULL, the struct itself is NULL in runs of rows, and is not in the next run.
+    """
+    layout = table.layout
+    if not layout.nested:
+        return rows
+    fields = [rows[name].combine_chunks() for name in layout.nested]
+    is_absent = [
+        row[-1] // _RUN % 2 == 0 and not any(values[at].is_valid for values in fields)
+        for at, row in enumerate(block)
+    ]
+    struct = pa.StructArray.from_arrays(
+        fields,
+        fields=[rows.schema.field(name) for name in layout.nested],
+        mask=pa.array(is_absent, pa.bool_()),
+    )
+    columns = {name: rows[name] for name in rows.column_names if name not in layout.nested}
+    decoys = {name: _decoy(table, name, block) for name in layout.nested} if layout.decoys else {}
+    before, after = (decoys, {}) if layout.decoys == "before" else ({}, decoys)
+    return pa.table({**before, table.struct: struct, **columns, **after})
+
+
+def _decoy(table: StoredTable, name: str, block: Sequence[Row]) -> pa.Array:
+    """Return the decoy of a column for a block: the values of the whole table from the last to the first."""
+    type_ = next(column.type for column in table.columns if column.name == name)
+    others = dict(zip(table.cells(table.columns[-1].name), table.cells(name)[::-1], strict=True))
+    return arrow_array(type_, [others[row[-1]] for row in block])
 
 
 def _with_ballast(table: StoredTable, rows: pa.Table) -> pa.Table:

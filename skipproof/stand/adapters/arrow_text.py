@@ -112,7 +112,7 @@ def arrow_cell(value: Any, type_: str) -> str:
 def arrow_expression(term: dict[str, Any]) -> str:
     """Return the text of an expression, to which a method call can be appended."""
     if "column" in term:
-        return f"pc.field({term['column']!r})"
+        return f"pc.field({', '.join(map(repr, term.get('path', [term['column']])))})"
     if "literal" in term:
         return f"pc.scalar({_scalar(term['literal'], term['type'])})"
     return _call(term["call"], term["of"], term)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from .serving import Unsupported, parse_type
+from .serving import Unsupported, parse_type, struct_fields
 from .sql_text import Dialect, cast_text
 
 _DIGITS = {"ms": 3, "us": 6, "ns": 9}
@@ -57,7 +57,10 @@ class ClickHouse(Dialect):
         return f"DateTime64({_DIGITS[unit]}, 'UTC')"
 
     def nullable(self, type_: str) -> str:
-        """Return the type of columns and terms that may be NULL."""
+        """Return the type of columns and terms that may be NULL; of a struct, its fields may be."""
+        if type_.startswith("struct"):
+            fields = (f"{self.name(name)} {self.nullable(of)}" for name, of in struct_fields(type_))
+            return f"Tuple({', '.join(fields)})"
         return f"Nullable({self.type(type_)})"
 
     def binary(self, digits: str) -> str:

@@ -5,9 +5,11 @@ It does not prune by an order, so it is asked no top-k questions.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from .arrow_text import ROWS, arrow_expression, arrow_schema, arrow_table
@@ -43,7 +45,11 @@ class OnArrow(Adapter):
             "version": pa.__version__,
             "tables": "files",
             "areas": ["filter", "limit", "join", "aggregate"],
-            "without": {"functions": list(_MISSING), "types": [], "joins": ["not in"]},
+            "without": {
+                "functions": [*_MISSING, *(() if _reads_fields() else ("struct field",))],
+                "types": [],
+                "joins": ["not in"],
+            },
             "settings": {"use_threads": ["true", "false"], "batch_size": ["131072", "3"]},
             "single_threaded": {"use_threads": "false"},
             "writes": False,
@@ -91,7 +97,8 @@ class OnArrow(Adapter):
         if question["aggregates"]:
             counts = [f"dataset.count_rows(filter=condition{self.options})"] * len(question["aggregates"])
             return f"[[{', '.join(counts)}]]"
-        arguments = f"columns={question['select']!r}, filter=condition{self.options}"
+        columns = _columns_text(question["source"], question["select"])
+        arguments = f"columns={columns}, filter=condition{self.options}"
         offset, limit = question["offset"], question["limit"]
         scan = f"to_table({arguments})" if limit is None else f"head({limit + offset}, {arguments})"
         return f"rows(dataset.{scan}{f'.slice({offset})' if offset else ''}.to_batches())"
@@ -120,8 +127,8 @@ class OnArrow(Adapter):
         """Return the Python text that reads one side of a join, filtered, into an Arrow table."""
         _only_filtered(relation)
         where = "" if relation["where"] is None else f", filter={arrow_expression(relation['where'])}"
-        columns = self.columns[relation["table"]]
-        return f"{relation['table']}.to_table(columns={columns!r}{where}{self.options})"
+        columns = _columns_text(relation, self.columns[relation["table"]])
+        return f"{relation['table']}.to_table(columns={columns}{where}{self.options})"
 
     def read(self, names: dict[str, Any]) -> dict[str, int] | None:
         """Return the number of row groups that a scan of files reads; None for joins and rows in memory."""
@@ -153,6 +160,25 @@ def _dataset(table: dict[str, Any]) -> str:
         held = [column for column in columns if column["name"] in table["partitions"][0]]
         options += f", partitioning=ds.partitioning({arrow_schema(held)}, flavor='hive')"
     return f"ds.dataset({table['files']!r}, format='parquet'{options})"
+
+
+def _columns_text(relation: dict[str, Any], names: list[str]) -> str:
+    """Return the text of the columns that a scan returns, fields of structs under the names of columns."""
+    if "columns" not in relation:
+        return repr(names)
+    columns = {column["name"]: {"column": column["name"], **column} for column in relation["columns"]}
+    return f"{{{', '.join(f'{name!r}: {arrow_expression(columns[name])}' for name in names)}}}"
+
+
+@functools.cache
+def _reads_fields() -> bool:
+    """Tell whether this release has expressions of the fields of a struct."""
+    small = ds.dataset(pa.table({"s": [{"a": 2}, None]}))
+    try:
+        read = small.to_table(columns={"a": pc.field("s", "a")}, filter=pc.field("s", "a") > 1)
+    except (pa.ArrowException, TypeError, ValueError):
+        return False
+    return bool(read.to_pydict() == {"a": [2]})
 
 
 def _only_filtered(relation: dict[str, Any]) -> None:

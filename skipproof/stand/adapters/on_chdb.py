@@ -15,7 +15,7 @@ from typing import Any
 from .arrow_text import ROWS
 from .clickhouse_sql import ClickHouse, refuse_change
 from .parameters import with_parameters
-from .serving import Adapter, Unsupported, flattened
+from .serving import Adapter, Unsupported, columns_of_files, flattened
 
 _FORMATS = {"parquet": "Parquet", "orc": "ORC"}
 # Joins add NULL as in SQL; a name is a column before it is an alias; texts come as texts.
@@ -144,7 +144,7 @@ class OnChDB(Adapter):
         names = ",".join(os.path.basename(path) for path in table["files"])
         place = table["files"][0] if len(table["files"]) == 1 else f"{directory}/{{{names}}}"
         format_ = _FORMATS[table.get("format", "parquet")]
-        structure = self.sql.text(self.sql.structure(table["columns"]))
+        structure = self.sql.text(self.sql.structure(columns_of_files(table["columns"])))
         return f"file({self.sql.text(place)}, {format_}, {structure})"
 
     def memory_statements(self, name: str, table: dict[str, Any]) -> Iterator[str]:

@@ -47,6 +47,10 @@ class DataFusion(Dialect):
     semi, anti = "LEFT SEMI JOIN", "LEFT ANTI JOIN"
     like_escape = ""
 
+    def path(self, path: list[str]) -> str:
+        """Return a field of a struct."""
+        return self.name(path[0]) + "".join(f"[{self.text(name)}]" for name in path[1:])
+
     def cast(self, text: str, type_: str, word: str = "CAST") -> str:
         """Return a cast; types without a name in SQL have Arrow's."""
         word_of_type, inside = parse_type(type_)

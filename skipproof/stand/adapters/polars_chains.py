@@ -80,11 +80,22 @@ def null_safe_missing() -> bool:
 def _relation_text(relation: dict[str, Any]) -> str:
     """Return the text of a relation, a table or a subquery of it."""
     text = str(relation["table"])
+    columns = relation.get("columns", [])
     if relation["where"] is not None:
         text += f".filter({term_text(relation['where'])})"
     if relation["distinct"]:
-        text += f".select([{relation['distinct']!r}]).{_UNIQUE}()"
-    return text + _tail_text(relation)
+        distinct = [column for column in columns if column["name"] == relation["distinct"]]
+        names = _names_text(distinct) if distinct else repr([relation["distinct"]])
+        text += f".select({names}).{_UNIQUE}()"
+        return text + _tail_text(relation)
+    selection = f".select({_names_text(columns)})" if columns else ""
+    return text + _tail_text(relation) + selection
+
+
+def _names_text(columns: list[dict[str, Any]]) -> str:
+    """Return the text of a list of columns under their names."""
+    named = ((column["name"], term_text({"column": column["name"], **column})) for column in columns)
+    return f"[{', '.join(f'{text}.alias({name!r})' for name, text in named)}]"
 
 
 def _tail_text(of: dict[str, Any]) -> str:

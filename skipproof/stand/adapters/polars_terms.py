@@ -42,7 +42,16 @@ def functions_missing() -> tuple[str, ...]:
         for function, (type_, of, right) in _SAMPLES.items()
         if not _computes(function, type_, of, right)
     ]
+    if not works(_reads_fields):
+        missing.append("struct field")
     return ("<<", ">>", "rank", "dense_rank", *missing)
+
+
+def _reads_fields() -> bool:
+    """Tell whether this version reads the fields of a struct, which are NULL where it is."""
+    small = pl.DataFrame({"s": [{"a": 2}, None]})
+    field = term_text({"column": "a", "path": ["s", "a"]})
+    return bool(small.select([eval(field, {"pl": pl})]).rows() == [(2,), (None,)])
 
 
 # For each function that early versions lack: a type, an argument of it, and the result.
@@ -81,7 +90,8 @@ def _computes(function: str, type_: str, of: Any, result: Any) -> bool:
 def term_text(term: dict[str, Any]) -> str:
     """Return the text of an expression, to which a method call can be appended."""
     if "column" in term:
-        return f"pl.col({term['column']!r})"
+        name, *fields = term.get("path", [term["column"]])
+        return f"pl.col({name!r})" + "".join(f".struct.field({field!r})" for field in fields)
     if "literal" in term:
         return _literal(term)
     if term["call"] in functions_missing():

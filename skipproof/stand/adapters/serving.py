@@ -105,7 +105,8 @@ def _answer_request(adapter: Adapter, request: dict[str, Any], base: dict[str, A
     if adapter.is_over(base):
         exec(adapter.start(), base)
     setup, names = adapter.setup(request["tables"], request.get("settings", {}))
-    texts = [_question_text(adapter, question) for question in request["questions"]]
+    questions = [with_paths(question, request["tables"]) for question in request["questions"]]
+    texts = [_question_text(adapter, question) for question in questions]
     for name, value in base.items():
         names.setdefault(name, value)
     before = adapter.start() + setup if request.get("sources") else None
@@ -124,6 +125,34 @@ def _answer_request(adapter: Adapter, request: dict[str, Any], base: dict[str, A
             names.update(base)
             exec(setup, names)
     return {"answers": answers}
+
+
+def with_paths(question: dict[str, Any], tables: dict[str, Any]) -> dict[str, Any]:
+    """Return a question in which conditions and orders of tables have the paths of columns in files.
+
+    A relation over a table with fields of structs has the entry `columns`, those of the table. It must return
+    a field under the name of its column, by which all other parts of the question call it.
+    """
+    if not any("path" in column for table in tables.values() for column in table["columns"]):
+        return question
+
+    def change(node: Any, paths: dict[str, Any]) -> Any:
+        if isinstance(node, list):
+            return [change(part, paths) for part in node]
+        if not isinstance(node, dict):
+            return node
+        if node.get("column") in paths:
+            return {**node, "path": paths[node["column"]]}
+        if "table" not in node:
+            return {key: change(part, paths) for key, part in node.items()}
+        columns = tables[node["table"]]["columns"]
+        own = {column["name"]: column["path"] for column in columns if "path" in column}
+        # What is distinct is ordered by the column that is returned.
+        ordered = {} if node["distinct"] else own
+        where, order = change(node["where"], own), change(node["order"], ordered)
+        return dict(node, where=where, order=order, **({"columns": columns} if own else {}))
+
+    return dict(change(question, {}))
 
 
 def _question_text(adapter: Adapter, question: dict[str, Any]) -> str | dict[str, Any]:
@@ -223,6 +252,20 @@ def struct_fields(type_: str) -> list[tuple[str, str]]:
     """Return the names and types of a struct's fields."""
     pairs = (part.partition(" ") for part in parse_nested_type(type_)[1])
     return [(name, type_of_field.strip()) for name, _, type_of_field in pairs]
+
+
+def columns_of_files(columns: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """Return the columns that files of a table have at the top, structs with all fields that it names."""
+    fields: dict[str, list[str]] = {}
+    types: dict[str, str] = {}
+    for column in columns:
+        name, *field = column.get("path", [column["name"]])
+        if field:
+            fields.setdefault(name, []).append(f"{field[0]} {column['type']}")
+            types[name] = f"struct({', '.join(fields[name])})"
+        else:
+            types[name] = column["type"]
+    return [{"name": name, "type": type_} for name, type_ in types.items()]
 
 
 def to_python(value: Any, type_: str) -> Any:

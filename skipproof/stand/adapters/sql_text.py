@@ -108,6 +108,8 @@ class Dialect:
     def term(self, term: dict[str, Any]) -> str:
         """Return an expression, in parentheses unless it is atomic."""
         if "column" in term:
+            if "path" in term:
+                return self.path(term["path"])
             return self.outputs.get(term["column"]) or self.name(term["column"])
         if "parameter" in term:
             return self.parameter(term)
@@ -124,6 +126,15 @@ class Dialect:
     def parameter_types(self, types: list[str]) -> str:
         """Return the types of parameters that follow the name of a prepared statement, if any must."""
         return ""
+
+    def path(self, path: list[str]) -> str:
+        """Return a field of a struct."""
+        return ".".join(map(self.name, path))
+
+    def named(self, column: dict[str, Any]) -> str:
+        """Return a column of a table under its name."""
+        name = self.name(column["name"])
+        return f"{self.path(column['path'])} AS {name}" if "path" in column else name
 
     def query(self, term: dict[str, Any]) -> str:
         """Return a subquery as an expression."""
@@ -184,10 +195,13 @@ class Dialect:
     def relation(self, relation: dict[str, Any]) -> str:
         """Return a relation of FROM, a table or a subquery."""
         table, filtered = self.name(relation["table"]), relation["where"] is not None
-        plain = not (filtered or relation["order"] or relation["distinct"] or relation["offset"])
+        columns = relation.get("columns", [])
+        plain = not (filtered or relation["order"] or relation["distinct"] or relation["offset"] or columns)
         if plain and relation["limit"] is None:
             return table
-        what = "DISTINCT " + self.name(relation["distinct"]) if relation["distinct"] else "*"
+        names = [self.named(column) for column in columns if relation["distinct"] in (None, column["name"])]
+        what = ", ".join(names) or (self.name(relation["distinct"]) if relation["distinct"] else "*")
+        what = "DISTINCT " + what if relation["distinct"] else what
         where = f" {self.filter_word(relation)} {self.term(relation['where'])}" if filtered else ""
         return f"(SELECT {what} FROM {table}{where}{self.tail(relation)}) AS {table}"
 

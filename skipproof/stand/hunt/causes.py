@@ -29,7 +29,16 @@ AGAINST_THE_REFERENCE = "against the reference"
 _ERROR, _WORDS = "error: ", 12
 # The traits of data and files that can be the cause of a failure.
 _ODD_TRAITS = frozenset(
-    {"NaN", "NULL", "signed zero", "a bloom filter", "a page index", "partial statistics"}
+    {
+        "NaN",
+        "NULL",
+        "signed zero",
+        "a bloom filter",
+        "a page index",
+        "partial statistics",
+        "fields of a struct",
+        "columns named like fields",
+    }
 )
 
 
@@ -193,6 +202,9 @@ def _file_traits(table: StoredTable) -> Iterator[str]:
         yield "partitioned files"
     if layout.evolution and len(table.blocks) > layout.blocks_per_file:
         yield f"columns {layout.evolution}"
+    if layout.nested:
+        yield "fields of a struct"
+        yield from ("columns named like fields",) if layout.decoys else ()
     if layout.writer != PYARROW:
         yield f"written by {layout.writer}"
     yield from (f"with {option}" for option in layout.format_options)

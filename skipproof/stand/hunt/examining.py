@@ -93,7 +93,7 @@ def pruned_form(worker: EngineClient, table: StoredTable, directory: Path, write
     paths = write(table, directory)
     if table.layout.forgotten:
         paths = [_drop_statistics(path, table.layout) for path in paths]
-    form: dict[str, Json] = {"columns": table.json["columns"], "files": [str(path) for path in paths]}
+    form: dict[str, Json] = {"columns": _columns(table), "files": [str(path) for path in paths]}
     if any(path.suffix == ".orc" for path in paths):
         form["format"] = ORC
     if table.layout.evolution:
@@ -101,6 +101,14 @@ def pruned_form(worker: EngineClient, table: StoredTable, directory: Path, write
     if table.layout.partitioned:
         form["partitions"] = partitions(table)
     return form
+
+
+def _columns(table: StoredTable) -> list[Json]:
+    """Return the columns of a table's files in JSON, fields of a struct with their paths."""
+    return [
+        column | ({"path": list(table.path(column["name"]))} if column["name"] in table.layout.nested else {})
+        for column in table.json["columns"]
+    ]
 
 
 def _drop_statistics(path: Path, layout: StoredLayout) -> Path:

@@ -116,7 +116,7 @@ def _measure_by_canaries(
     (name, table), *others = world.tables.items()
     where = outcome.question.source.where
     # A canary can only be written for files in pyarrow's own form.
-    strange = table.layout.ballast or table.layout.writer != PYARROW
+    strange = table.layout.ballast or table.layout.nested or table.layout.writer != PYARROW
     if others or strange or not isinstance(where, Call) or where.function in _COMPOUND:
         return
     matching = _matching_rows(outcome)

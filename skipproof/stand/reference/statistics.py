@@ -193,7 +193,7 @@ class StatisticsRules:
     def facts_of(self, group: Group, name: str, positions: Mapping[str, int]) -> Facts:
         """Return the facts about a column of a group, by its name."""
         for chunk in group.chunks:
-            if chunk.path == name:
+            if chunk.column == name:
                 return self.cached_facts(group, chunk)
         return self.absent_column_facts(group)
 

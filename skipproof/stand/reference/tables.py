@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from skipproof.stand.reference.evaluating import Schema
@@ -44,11 +45,14 @@ class Chunk:
     """A leaf column of a row group.
 
     Attributes:
+        path: The names of the column and of the fields that lead to it, joined by dots.
+        column: The column of the table that it holds; empty if the table does not name it.
         ordinal: The position of the column in the file.
         stored: The type in the file, which may be narrower; empty for a field of a struct or no file.
     """
 
     path: str
+    column: str
     type: str
     cells: Sequence[Value]
     stated: AvailableStatistics
@@ -107,7 +111,8 @@ def _columns(table: Json) -> Iterable[tuple[int, Json]]:
 def _chunk(rows: Sequence[Row], column: Json, at: int, stated: AvailableStatistics) -> Chunk:
     """Return the chunk of one column of a block."""
     cells = [row[at] for row in rows]
-    return Chunk(path=column["name"], type=column["type"], cells=cells, stated=stated, ordinal=at)
+    name = column["name"]
+    return Chunk(path=name, column=name, type=column["type"], cells=cells, stated=stated, ordinal=at)
 
 
 def from_files(table: Json) -> Table:
@@ -117,8 +122,11 @@ def from_files(table: Json) -> Table:
     for path, texts in zip(table["files"], partitions, strict=True):
         types = {column["name"]: column["type"] for column in table["columns"]}
         values = {name: _from_text(text, types[name]) for name, text in texts.items()}
+        names = {
+            ".".join(column.get("path", [column["name"]])): column["name"] for column in table["columns"]
+        }
         with pq.ParquetFile(path) as file:
-            groups += [_read(file, at, types, values) for at in range(file.num_row_groups)]
+            groups += [_read(file, at, types, names, values) for at in range(file.num_row_groups)]
     return Table(schema_of(table), groups)
 
 
@@ -127,17 +135,31 @@ def _from_text(text: str | None, type_: str) -> Value:
     return text if text is None or type_ == "string" else int(text)
 
 
-def _read(file: pq.ParquetFile, at: int, types: Mapping[str, str], values: Mapping[str, Value]) -> Group:
-    """Read a row group; a column that the file lacks is NULL, or the value of its partition."""
+def _read(
+    file: pq.ParquetFile,
+    at: int,
+    types: Mapping[str, str],
+    names: Mapping[str, str],
+    values: Mapping[str, Value],
+) -> Group:
+    """Read a row group; a column that the file lacks is NULL, or the value of its partition.
+
+    Args:
+        names: The columns of the table by their paths in files.
+    """
     columns = file.read_row_group(at, use_threads=False)
-    held = {name: from_arrow(columns[name], types[name]) for name in types if name in columns.column_names}
+    leaves = {path: _leaf(columns, path) for path in names}
+    held = {
+        names[path]: from_arrow(leaf, types[names[path]]) for path, leaf in leaves.items() if leaf is not None
+    }
     cells = {name: held.get(name, [values.get(name)] * columns.num_rows) for name in types}
-    chunks = _chunks(columns, file.metadata.row_group(at), cells, types)
+    chunks = _chunks(columns, file.metadata.row_group(at), cells, types, names)
     for name, value in values.items():
         partition = Partition("identity", value)
         chunks.append(
             Chunk(
                 path=name,
+                column=name,
                 type=types[name],
                 cells=cells[name],
                 stated=NOTHING,
@@ -149,25 +171,44 @@ def _read(file: pq.ParquetFile, at: int, types: Mapping[str, str], values: Mappi
 
 
 def _chunks(
-    columns: pa.Table, facts: Any, cells: Mapping[str, Sequence[Value]], types: Mapping[str, str]
+    columns: pa.Table,
+    facts: Any,
+    cells: Mapping[str, Sequence[Value]],
+    types: Mapping[str, str],
+    names: Mapping[str, str],
 ) -> list[Chunk]:
     """Return the chunks of a row group of a file."""
     chunks = []
     for ordinal in range(facts.num_columns):
         path = facts.column(ordinal).path_in_schema
-        leaf, type_ = (cells[path], types[path]) if path in cells else _ballast(columns, path)
-        stored = str(columns.schema.field(path).type) if path in cells else ""
+        column = names.get(path, "")
+        if column:
+            leaf, type_ = cells[column], types[column]
+        elif path in types:
+            # A top-level column with the name of a field.
+            leaf, type_ = from_arrow(columns[path], types[path]), types[path]
+        else:
+            leaf, type_ = _ballast(columns, path)
         chunks.append(
             Chunk(
                 path=path,
+                column=column,
                 type=type_,
                 cells=leaf,
                 stated=_available_statistics(facts.column(ordinal)),
                 ordinal=ordinal,
-                stored=stored,
+                stored=str(columns.schema.field(path).type) if column == path else "",
             )
         )
     return chunks
+
+
+def _leaf(columns: pa.Table, path: str) -> pa.ChunkedArray | None:
+    """Return a column of a file, or a field of a struct, NULL where the struct is; None if it is absent."""
+    name, _, field_name = path.partition(".")
+    if name not in columns.column_names:
+        return None
+    return pc.struct_field(columns[name], field_name) if field_name else columns[name]
 
 
 def _ballast(columns: pa.Table, path: str) -> tuple[list[Value], str]:
@@ -232,7 +273,7 @@ def _partition_group(group: Group, values: Sequence[Value], partition: Partition
     chunks = []
     for chunk in group.chunks:
         cells = [chunk.cells[at] for at in positions] if chunk.cells else []
-        shared = partition if chunk.path == name else None
+        shared = partition if chunk.column == name else None
         chunks.append(replace(chunk, cells=cells, partition=shared))
     return Group([group.rows[at] for at in positions], chunks)
 

@@ -124,6 +124,13 @@ def reach(scene: Scene) -> Reach:
     return WorldReach().reach_of(scene)
 
 
+def test_a_field_of_a_struct_is_nested(open_scene) -> None:
+    """The row group of 1 is skipped by the statistics of its field."""
+    scene = open_scene(select(call("=", "a", 5)), table("int32", [1], [5], nested=("a",)))
+    assert reach(scene).data["NESTED"] == {"a"}
+    assert "NESTED" not in reach(DATA_CLASSES["NESTED"].without(scene, "a")).data
+
+
 def test_every_class_has_an_example() -> None:
     assert OF_DATA.keys() == DATA_CLASSES.keys()
     assert {*OF_QUESTIONS, "LIKE"} == QUERY_CLASSES.keys()

@@ -81,7 +81,7 @@ def _is_mistrusted(scene: Scene, group: Group, chunk: Chunk) -> bool:
     """Tell whether writers have got the statistics of such a chunk wrong, of NULL in several pages too."""
     if has_some(chunk.cells, chunk.type, is_misjudged) and chunk.stated.bounds:
         return True
-    per_page = scene.stored[scene.table_of(chunk.path)].layout.rows_per_page
+    per_page = scene.stored[scene.table_of(chunk.column)].layout.rows_per_page
     return chunk.stated.nulls and per_page is not None and len(chunk.cells) > per_page and None in chunk.cells
 
 
@@ -104,8 +104,8 @@ def _without_partitions(scene: Scene, column: str) -> Scene:
 
 def _is_in_other_schema(scene: Scene, group: Group, chunk: Chunk) -> bool:
     """Tell whether a chunk is in a file whose columns are in another order, or narrower."""
-    name = scene.table_of(chunk.path)
-    position = scene.tables[name].schema[chunk.path][0]
+    name = scene.table_of(chunk.column)
+    position = scene.tables[name].schema[chunk.column][0]
     if scene.stored[name].layout.evolution == "reordered":
         return chunk.partition is None and chunk.ordinal != position + _ballast(group)
     return is_integer(chunk.type) and bool(chunk.stored) and chunk.stored != chunk.type
@@ -133,8 +133,9 @@ def _without_evolution(scene: Scene, column: str) -> Scene:
     return scene.with_table(name, [new if chunk_of(old, column) is None else old for old, new in pairs])
 
 
-def _is_beside_nested(scene: Scene, group: Group, chunk: Chunk) -> bool:
-    return _ballast(group) > 0
+def _is_nested(scene: Scene, group: Group, chunk: Chunk) -> bool:
+    """Tell whether a column is a field of a struct, or comes after one in its file."""
+    return _ballast(group) > 0 or chunk.path != chunk.column
 
 
 def _has_filter(scene: Scene, group: Group, chunk: Chunk) -> bool:
@@ -190,7 +191,14 @@ def _without_empty_inputs(scene: Scene, column: str) -> Scene:
 def _group_of(rows: Sequence[Row], schema: Schema) -> Group:
     """Return a row group of rows without statistics."""
     chunks = [
-        Chunk(path=name, type=type_, cells=[row[at] for row in rows], stated=NOTHING, ordinal=at)
+        Chunk(
+            path=name,
+            column=name,
+            type=type_,
+            cells=[row[at] for row in rows],
+            stated=NOTHING,
+            ordinal=at,
+        )
         for name, (at, type_) in schema.items()
     ]
     return Group(rows, chunks)
@@ -203,5 +211,5 @@ PAGE = of_statistics(_has_pages, {"pages": False})
 SCHEMA = DataClass(_is_evolved, _without_evolution)
 BLOOM = of_statistics(_has_filter, {"bloom": False}, aside="dictionary")
 DICT = of_statistics(_has_dictionary, {"dictionary": False}, aside="bloom")
-NESTED = of_statistics(_is_beside_nested, _UNKNOWN)
+NESTED = of_statistics(_is_nested, _UNKNOWN)
 EMPTY = DataClass(_has_empty_input, _without_empty_inputs, depends_on_question=True)

@@ -83,7 +83,7 @@ class Scene:
 
 def chunk_of(group: Group, column: str) -> Chunk | None:
     """Return the chunk of a column, or None if the row group does not hold the column."""
-    return next((chunk for chunk in group.chunks if chunk.path == column), None)
+    return next((chunk for chunk in group.chunks if chunk.column == column), None)
 
 
 def _with_cells(group: Group, column: str, position: int, type_: str, change: ChangeCells) -> Group:
@@ -99,7 +99,7 @@ def _with_cells(group: Group, column: str, position: int, type_: str, change: Ch
     if chunk is None:
         ordinal = max((held.ordinal for held in group.chunks), default=-1) + 1
         stated = AvailableStatistics(bloom=False, pages=False)
-        chunk = Chunk(path=column, type=type_, cells=changed, stated=stated, ordinal=ordinal)
+        chunk = Chunk(path=column, column=column, type=type_, cells=changed, stated=stated, ordinal=ordinal)
         return Group(rows, [*group.chunks, chunk], dict(group.facts))
     # A partition's value is not that of other cells.
     return replace(_with_chunk(group, replace(chunk, cells=changed, partition=None)), rows=rows)
@@ -125,7 +125,7 @@ def open_table(form: Json, stored: StoredTable) -> Table:
     def as_stored(chunk: Chunk, rows: int) -> Chunk:
         several = has_pages and rows > (layout.rows_per_page or 0)
         stated = replace(
-            chunk.stated, bloom=chunk.stated.bloom and chunk.path in layout.filters, pages=several
+            chunk.stated, bloom=chunk.stated.bloom and chunk.column in layout.filters, pages=several
         )
         return replace(chunk, stated=stated)
 

@@ -1,0 +1,292 @@
+"""Columns that files hold as fields of a struct are asked, and pruned by their own leaf's statistics."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from mutants.small_engine.catalogue import MUTANTS
+from skipproof.stand.adapters.clickhouse_sql import ClickHouse
+from skipproof.stand.adapters.serving import columns_of_files, with_paths
+from skipproof.stand.adapters.sql_text import Dialect
+from skipproof.stand.hunt.causes import traits
+from skipproof.stand.hunt.cures import find_signature
+from skipproof.stand.hunt.examining import QuestionResult, examine, plain_form, pruned_form
+from skipproof.stand.hunt.shrinking import smaller_worlds
+from skipproof.stand.hunt.state import Finding
+from skipproof.stand.reference.engine import SmallEngine
+from skipproof.stand.workers.workers import EngineClient, Worker
+from strategies.engines.capabilities import Capabilities
+from strategies.engines.engine_questions import World, worlds
+from strategies.engines.engine_tables import StoredLayout, StoredTable
+from strategies.engines.files import write_stored
+from strategies.engines.questions import (
+    Aggregate,
+    Call,
+    Column,
+    Join,
+    Json,
+    Key,
+    Literal,
+    Question,
+    Relation,
+    SetOperation,
+    Subquery,
+    Term,
+    Window,
+)
+
+A, B, RID = Column("a", "int32"), Column("b", "string"), Column("rid", "int64")
+U_A = Column("u_a", "int32")
+# The struct is NULL in all rows of the second block, and a field alone in others.
+BLOCKS = (
+    ((1, "x", 0), (None, "y", 1), (2, None, 2)),
+    ((None, None, 6), (None, None, 7), (None, None, 8)),
+    ((None, None, 9), (7, "z", 10), (9, None, 11)),
+)
+TABLE = StoredTable(
+    columns=(A, B, RID), blocks=BLOCKS, layout=StoredLayout(nested=("a", "b"), decoys="before")
+)
+OTHER = StoredTable(
+    columns=(U_A, Column("u_rid", "int64")),
+    blocks=(((7, 0), (None, 1)), ((1, 2),)),
+    layout=StoredLayout(nested=("u_a",)),
+)
+
+
+def number(value: Json) -> Literal:
+    return Literal(value, "int32")
+
+
+def asked(where: Term | None = None, **parts: Any) -> Question:
+    source = Relation(table="t", where=where)
+    return Question(**{"area": "filter", "source": source, "select": ("a", "b", "rid"), **parts})
+
+
+def rows_with(question: Question, table: StoredTable = TABLE, **others: StoredTable) -> World:
+    return World(tables={"t": table, **others}, settings={}, questions=(question,))
+
+
+ABOVE = Call(">", (A, number(5)))
+IS_NULL = Call("is null", (A,))
+RIGHT = Relation(table="u", where=Call("is not null", (U_A,)))
+# Every part of a question that can name a column.
+QUESTIONS = (
+    asked(ABOVE),
+    asked(IS_NULL, select=("rid",)),
+    asked(Call("=", (B, Literal("x", "string"))), select=("a", "rid")),
+    asked(Call("and", (ABOVE, Call("is null", (B,)))), area="limit", limit=1, select=("b", "rid")),
+    asked(ABOVE, area="topk", order=(Key(A, descending=True), Key(RID)), limit=2),
+    asked(
+        area="join",
+        join=Join(kind="inner", right=RIGHT, left_key="a", right_key="u_a"),
+        select=("a", "rid", "u_a", "u_rid"),
+        where=Call("is not null", (A,)),
+    ),
+    asked(
+        area="join",
+        source=Relation(table="t", where=ABOVE, distinct="a"),
+        join=Join(kind="semi", right=Relation(table="u"), left_key="a", right_key="u_a"),
+        select=("a",),
+    ),
+    asked(
+        area="join",
+        source=Relation(table="t", order=(Key(A), Key(RID)), limit=2),
+        join=Join(kind="left", right=RIGHT, left_key="a", right_key="u_a"),
+        select=("a", "u_rid"),
+    ),
+    asked(area="aggregate", select=(), aggregates=(Aggregate("min", A), Aggregate("count", A)), group=B),
+    asked(IS_NULL, area="aggregate", select=(), aggregates=(Aggregate("count"),)),
+    asked(ABOVE, area="window", window=Window(function="row_number", order=(Key(A), Key(RID)), at_most=1)),
+    asked(
+        area="set",
+        select=("a",),
+        set=SetOperation(kind="union", right=RIGHT, columns=("u_a",)),
+        order=(Key(A),),
+    ),
+    asked(Subquery(kind="in", relation=RIGHT, column=U_A, operand=A), area="subquery"),
+    asked(Subquery(kind="exists", relation=RIGHT, column=U_A, operand=A), area="subquery"),
+)
+WORLD = World(tables={"t": TABLE, "u": OTHER}, settings={}, questions=QUESTIONS)
+
+
+def mutant(name: str) -> SmallEngine:
+    (chosen,) = (part for part in MUTANTS if part.name == name)
+    return chosen.engine()
+
+
+def paths(file: Path) -> list[str]:
+    group = pq.ParquetFile(file).metadata.row_group(0)
+    return [group.column(at).path_in_schema for at in range(group.num_columns)]
+
+
+@pytest.mark.parametrize(
+    ("nested", "decoys", "leaves"),
+    [
+        (("a", "b"), "", ["s.a", "s.b", "rid"]),
+        (("b",), "", ["s.b", "a", "rid"]),
+        (("a",), "before", ["a", "s.a", "b", "rid"]),
+        (("a", "b"), "after", ["s.a", "s.b", "rid", "a", "b"]),
+    ],
+)
+def test_files_hold_the_struct_and_its_decoys(
+    tmp_path: Path, nested: tuple[str, ...], decoys: str, leaves: list[str]
+) -> None:
+    (file,) = write_stored(replace(TABLE, layout=StoredLayout(nested=nested, decoys=decoys)), tmp_path)
+    assert paths(file) == leaves
+
+
+def test_a_struct_without_values_is_null_in_runs_of_rows(tmp_path: Path) -> None:
+    (file,) = write_stored(TABLE, tmp_path)
+    structs = pq.read_table(file)["s"]
+    assert structs.is_null().to_pylist() == [False, False, False, True, True, True, False, False, False]
+    assert structs.to_pylist()[6] == {"a": None, "b": None}
+    assert pq.read_table(file)["a"].to_pylist() == TABLE.cells("a")[::-1]
+
+
+def test_statistics_and_filters_are_those_of_leaves(tmp_path: Path) -> None:
+    layout = replace(TABLE.layout, statistics=("a",), filters=("b",))
+    (file,) = write_stored(replace(TABLE, layout=layout), tmp_path)
+    group = pq.ParquetFile(file).metadata.row_group(0)
+    columns = {group.column(at).path_in_schema: group.column(at) for at in range(group.num_columns)}
+    assert [path for path, column in columns.items() if column.is_stats_set] == ["s.a"]
+
+
+def test_a_form_of_files_has_paths_and_the_plain_form_has_none(tmp_path: Path) -> None:
+    form = pruned_form(SmallEngine(), TABLE, tmp_path / "t", write_stored)
+    assert [column.get("path") for column in form["columns"]] == [["s", "a"], ["s", "b"], None]
+    assert plain_form(SmallEngine(), OTHER)["columns"][0] == {"name": "u_a", "type": "int32"}
+
+
+def test_the_small_engine_is_right_and_prunes_by_fields() -> None:
+    """The first two row groups have no value above 5; the decoys of the last one have none."""
+    engine = SmallEngine()
+    assert [outcome.contradiction for outcome in examine(engine, WORLD)] == [None] * len(QUESTIONS)
+    engine = SmallEngine()
+    examine(engine, rows_with(asked(ABOVE)))
+    assert engine.rules.saved["row groups"] == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [("statistics of the same name", ABOVE), ("nulls of structs are left out", IS_NULL)],
+)
+def test_mutants_of_nested_statistics_are_killed_until_stored_flat(name: str, where: Term) -> None:
+    engine, world = mutant(name), rows_with(asked(where))
+    (outcome,) = examine(engine, world)
+    assert outcome.contradiction is not None
+    failure = traits(world, world.questions[0], outcome.contradiction)
+    assert {"fields of a struct", "columns named like fields"} <= failure
+    finding = Finding(world=world, outcome=outcome, traits=failure, seed=0, examples=1, seconds=0.0)
+    cures = {cure.name for cure in find_signature(engine, finding, write=write_stored).cures}
+    assert "stored flat" in cures
+    assert ("no columns named like fields" in cures) == (name == "statistics of the same name")
+
+
+@pytest.mark.parametrize("needed", [(), ("a",)])
+def test_fields_that_a_failure_does_not_need_are_stored_flat(needed: tuple[str, ...]) -> None:
+    def fails(candidate: World) -> QuestionResult | None:
+        is_wrong = set(needed) <= set(candidate.tables["t"].layout.nested)
+        return QuestionResult(question=candidate.questions[0]) if is_wrong else None
+
+    *_, (least, _) = smaller_worlds(rows_with(asked(ABOVE)), fails, tries_max=1_000)
+    assert least.tables["t"].layout == StoredLayout(nested=needed)
+
+
+def test_only_the_relation_of_a_table_has_paths() -> None:
+    """Outside of it, its columns have their names."""
+    tables = {
+        "t": {"columns": [{"name": "a", "type": "int32", "path": ["s", "a"]}, RID.json() | {"name": "rid"}]}
+    }
+    question = asked(ABOVE, area="topk", order=(Key(A),), select=("a", "rid")).json()
+    assert with_paths(question, {"t": {"columns": [{"name": "a", "type": "int32"}]}}) is question
+    changed = with_paths(question, tables)
+    assert changed["order"] == question["order"]
+    assert changed["source"]["where"]["of"][0] == {"column": "a", "path": ["s", "a"]}
+    assert Dialect().select(changed) == (
+        'SELECT "a", "rid" FROM (SELECT "s"."a" AS "a", "rid" FROM "t" WHERE ("s"."a" > 5)) AS "t" '
+        'ORDER BY "a" ASC NULLS LAST'
+    )
+
+
+def test_clickhouse_reads_a_struct_as_a_tuple_of_fields_that_may_be_null() -> None:
+    columns = [
+        {"name": "a", "type": "int32", "path": ["s", "a"]},
+        {"name": "rid", "type": "int64"},
+        {"name": "b", "type": "string", "path": ["s", "b"]},
+    ]
+    assert ClickHouse().structure(columns_of_files(columns)) == (
+        '"s" Tuple("a" Nullable(Int32), "b" Nullable(String)), "rid" Nullable(Int64)'
+    )
+
+
+def _check(worker: EngineClient) -> None:
+    """Assert that an engine answers all questions of its areas rightly, and names the fields."""
+    questions = tuple(
+        question
+        for question in QUESTIONS
+        if question.area in worker.hello.areas and _is_possible(worker, question)
+    )
+    outcomes = examine(worker, replace(WORLD, questions=questions))
+    assert [outcome.contradiction for outcome in outcomes] == [None] * len(outcomes)
+    assert [outcome.refused for outcome in outcomes if outcome.refused] == []
+
+
+def _is_possible(worker: EngineClient, question: Question) -> bool:
+    lacking = worker.hello.functions_missing
+    shapes = {
+        "distinct relation": question.source.distinct is not None,
+        "limited relation": question.source.limit is not None,
+        "group by": question.group is not None,
+    }
+    return not any(is_asked and shape in lacking for shape, is_asked in shapes.items())
+
+
+@pytest.mark.parametrize(
+    ("name", "package"),
+    [("duckdb", "duckdb"), ("datafusion", "datafusion"), ("polars", "polars"), ("arrow", "pyarrow")],
+)
+def test_engines_answer_questions_about_fields(
+    engine_worker: Callable[[str], Worker], name: str, package: str
+) -> None:
+    pytest.importorskip(package)
+    worker = engine_worker(name)
+    assert "struct field" not in worker.hello.functions_missing
+    _check(worker)
+
+
+@pytest.mark.spark
+@pytest.mark.deep
+def test_spark_answers_questions_about_fields(engine_worker: Callable[[str], Worker]) -> None:
+    pytest.importorskip("pyspark")
+    _check(engine_worker("spark"))
+    _check(engine_worker("skipproof"))
+
+
+def _share(lacking: frozenset[str]) -> float:
+    """Return the share of drawn tables that have a struct."""
+    tables: list[StoredTable] = []
+
+    @settings(
+        max_examples=120,
+        phases=(Phase.generate,),
+        database=None,
+        derandomize=True,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(worlds(Capabilities(functions_missing=lacking), questions_max=1))
+    def draw_all(world: World) -> None:
+        tables.extend(world.tables.values())
+
+    draw_all()
+    return sum(bool(table.layout.nested) for table in tables) / len(tables)
+
+
+def test_about_one_table_in_eight_has_fields_if_the_engine_reads_them() -> None:
+    assert 0.06 < _share(frozenset()) < 0.2
+    assert _share(frozenset({"struct field"})) == 0
