@@ -237,6 +237,21 @@ def statistics_of_the_same_name(self: Rules, group: Group, name: str, positions:
 
 @mutant(
     "facts_of",
+    "NESTED",
+    "apache/paimon#9423",
+    "A column whose name has a dot stands for the field of its path.",
+)
+def statistics_of_the_dotted_name(
+    self: Rules, group: Group, name: str, positions: Mapping[str, int]
+) -> Facts:
+    facts = Rules.facts_of(self, group, name, positions)
+    own = next((chunk for chunk in group.chunks if chunk.column == name), None)
+    alike = [chunk for chunk in group.chunks if own is not None and chunk.path == own.path]
+    return self.cached_facts(group, alike[-1]) if alike else facts
+
+
+@mutant(
+    "facts_of",
     "NESTED NULLS",
     "apache/iceberg#17561",
     "NULLs of a struct are not counted as those of its fields.",
@@ -249,7 +264,7 @@ def nulls_of_structs_are_left_out(
     if own is None or facts.nulls is None:
         return facts
     struct = own.path.partition(".")[0] + "."
-    fields = [chunk.cells for chunk in group.chunks if chunk.path.startswith(struct)]
+    fields = [chunk.cells for chunk in group.chunks if chunk.column and chunk.path.startswith(struct)]
     empty = sum(all(cell is None for cell in cells) for cells in zip(*fields, strict=True))
     return replace(facts, nulls=facts.nulls - empty)
 

@@ -60,8 +60,8 @@ class StoredLayout:
         filters: The columns that get a bloom filter.
         ballast: True if files begin with a struct and a list that no question reads.
         nested: The columns that files hold as fields of one struct.
-        decoys: The place of top-level columns with the names of these fields and other values, `before` the
-            struct or `after` all columns; empty: none.
+        decoys: Top-level columns with other values, named like these fields, `before` the struct or `after`
+            all columns; or `dotted`, named as their paths with a dot; empty: none.
         forgotten: Statistics that are removed from the footer: `null_count`, `bounds` or `column_index`.
         forgotten_in: The ordinals of the row groups that lose them in each file; None is all.
         sorting: The order of rows by the first column that files state, NULL first or last; empty: none.
@@ -229,8 +229,8 @@ def stored_tables(
 def _nested(draw: DrawFn, layout: StoredLayout, columns: Sequence[Column]) -> StoredLayout:
     """Return the layout with some of the columns in a struct."""
     names = tuple(column.name for column in columns)
-    decoys = choose(draw, ("", "before", "after"))
-    return replace(layout, nested=choose(draw, (names, names[:1], names[-1:])), decoys=decoys)
+    decoys = choose(draw, ("", "before", "after", "dotted"))
+    return replace(layout, nested=choose(draw, (names, names, names[:1], names[-1:])), decoys=decoys)
 
 
 def _has_one_order(pool: ValuePool) -> bool:

@@ -222,7 +222,9 @@ def _with_struct(table: StoredTable, rows: pa.Table, block: Sequence[Row]) -> pa
         mask=pa.array(is_absent, pa.bool_()),
     )
     columns = {name: rows[name] for name in rows.column_names if name not in layout.nested}
-    decoys = {name: _decoy(table, name, block) for name in layout.nested} if layout.decoys else {}
+    prefix = f"{table.struct}." if layout.decoys == "dotted" else ""
+    names = layout.nested if layout.decoys else ()
+    decoys = {prefix + name: _decoy(table, name, block) for name in names}
     before, after = (decoys, {}) if layout.decoys == "before" else ({}, decoys)
     return pa.table({**before, table.struct: struct, **columns, **after})
 

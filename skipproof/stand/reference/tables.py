@@ -1,8 +1,8 @@
 """The tables of the small engine: row groups in memory, and the statistics that their files have."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,6 +13,8 @@ from skipproof.stand.reference.values import Row, Value, from_arrow, from_json
 from strategies.engines.questions import Json
 
 _BALLAST = {"a": "int32", "b": "string"}
+# The names of a column and of the field in it.
+_Path: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,9 +124,7 @@ def from_files(table: Json) -> Table:
     for path, texts in zip(table["files"], partitions, strict=True):
         types = {column["name"]: column["type"] for column in table["columns"]}
         values = {name: _from_text(text, types[name]) for name, text in texts.items()}
-        names = {
-            ".".join(column.get("path", [column["name"]])): column["name"] for column in table["columns"]
-        }
+        names = {tuple(column.get("path", [column["name"]])): column["name"] for column in table["columns"]}
         with pq.ParquetFile(path) as file:
             groups += [_read(file, at, types, names, values) for at in range(file.num_row_groups)]
     return Table(schema_of(table), groups)
@@ -139,7 +139,7 @@ def _read(
     file: pq.ParquetFile,
     at: int,
     types: Mapping[str, str],
-    names: Mapping[str, str],
+    names: Mapping[_Path, str],
     values: Mapping[str, Value],
 ) -> Group:
     """Read a row group; a column that the file lacks is NULL, or the value of its partition.
@@ -175,49 +175,49 @@ def _chunks(
     facts: Any,
     cells: Mapping[str, Sequence[Value]],
     types: Mapping[str, str],
-    names: Mapping[str, str],
+    names: Mapping[_Path, str],
 ) -> list[Chunk]:
     """Return the chunks of a row group of a file."""
     chunks = []
-    for ordinal in range(facts.num_columns):
-        path = facts.column(ordinal).path_in_schema
+    for ordinal, path in enumerate(_leaf_paths(columns.schema)):
         column = names.get(path, "")
-        if column:
-            leaf, type_ = cells[column], types[column]
-        elif path in types:
-            # A top-level column with the name of a field.
-            leaf, type_ = from_arrow(columns[path], types[path]), types[path]
-        else:
-            leaf, type_ = _ballast(columns, path)
+        leaf, type_ = (cells[column], types[column]) if column else _unasked_leaf(columns, path, types)
         chunks.append(
             Chunk(
-                path=path,
+                path=".".join(path),
                 column=column,
                 type=type_,
                 cells=leaf,
                 stated=_available_statistics(facts.column(ordinal)),
                 ordinal=ordinal,
-                stored=str(columns.schema.field(path).type) if column == path else "",
+                stored=str(columns.schema.field(column).type) if path == (column,) else "",
             )
         )
     return chunks
 
 
-def _leaf(columns: pa.Table, path: str) -> pa.ChunkedArray | None:
+def _leaf_paths(schema: pa.Schema) -> Iterator[_Path]:
+    """Yield the paths of the leaves of a file's columns; a list has one, under the name of the list."""
+    for column in schema:
+        fields = column.type if pa.types.is_struct(column.type) else ()
+        yield from ((column.name, part.name) for part in fields) if fields else [(column.name,)]
+
+
+def _leaf(columns: pa.Table, path: _Path) -> pa.ChunkedArray | None:
     """Return a column of a file, or a field of a struct, NULL where the struct is; None if it is absent."""
-    name, _, field_name = path.partition(".")
-    if name not in columns.column_names:
+    if path[0] not in columns.column_names:
         return None
-    return pc.struct_field(columns[name], field_name) if field_name else columns[name]
+    return pc.struct_field(columns[path[0]], path[1]) if len(path) > 1 else columns[path[0]]
 
 
-def _ballast(columns: pa.Table, path: str) -> tuple[list[Value], str]:
-    """Return the cells and the type of a field of a struct; none for a list, which has no statistics."""
-    column, _, inside = path.partition(".")
-    if inside not in _BALLAST:
-        return [], ""
-    whole = columns[column].to_pylist()
-    return [None if cell is None else cell[inside] for cell in whole], _BALLAST[inside]
+def _unasked_leaf(columns: pa.Table, path: _Path, types: Mapping[str, str]) -> tuple[Sequence[Value], str]:
+    """Return the cells and the type of a leaf that is no column of the table; none of a list.
+
+    At the top level, it has the type of the column after which it, or the last part of its name, is named.
+    """
+    type_ = _BALLAST.get(path[1], "") if len(path) > 1 else types.get(path[0].rpartition(".")[2], "")
+    leaf = _leaf(columns, path)
+    return (from_arrow(leaf, type_), type_) if leaf is not None and type_ else ([], "")
 
 
 def _available_statistics(column: Any) -> AvailableStatistics:

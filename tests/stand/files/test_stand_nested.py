@@ -131,6 +131,7 @@ def paths(file: Path) -> list[str]:
         (("b",), "", ["s.b", "a", "rid"]),
         (("a",), "before", ["a", "s.a", "b", "rid"]),
         (("a", "b"), "after", ["s.a", "s.b", "rid", "a", "b"]),
+        (("a",), "dotted", ["s.a", "b", "rid", "s.a"]),
     ],
 )
 def test_files_hold_the_struct_and_its_decoys(
@@ -172,11 +173,19 @@ def test_the_small_engine_is_right_and_prunes_by_fields() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "where"),
-    [("statistics of the same name", ABOVE), ("nulls of structs are left out", IS_NULL)],
+    ("name", "where", "decoys"),
+    [
+        ("statistics of the same name", ABOVE, "before"),
+        ("statistics of the dotted name", ABOVE, "dotted"),
+        ("nulls of structs are left out", IS_NULL, "before"),
+    ],
 )
-def test_mutants_of_nested_statistics_are_killed_until_stored_flat(name: str, where: Term) -> None:
-    engine, world = mutant(name), rows_with(asked(where))
+def test_mutants_of_nested_statistics_are_killed_until_stored_flat(
+    name: str, where: Term, decoys: str
+) -> None:
+    table = replace(TABLE, layout=replace(TABLE.layout, decoys=decoys))
+    engine, world = mutant(name), rows_with(asked(where), table)
+    assert [outcome.contradiction for outcome in examine(SmallEngine(), world)] == [None]
     (outcome,) = examine(engine, world)
     assert outcome.contradiction is not None
     failure = traits(world, world.questions[0], outcome.contradiction)
@@ -184,7 +193,7 @@ def test_mutants_of_nested_statistics_are_killed_until_stored_flat(name: str, wh
     finding = Finding(world=world, outcome=outcome, traits=failure, seed=0, examples=1, seconds=0.0)
     cures = {cure.name for cure in find_signature(engine, finding, write=write_stored).cures}
     assert "stored flat" in cures
-    assert ("no columns named like fields" in cures) == (name == "statistics of the same name")
+    assert ("no columns named like fields" in cures) == (where is ABOVE)
 
 
 @pytest.mark.parametrize("needed", [(), ("a",)])
@@ -246,10 +255,10 @@ def _is_possible(worker: EngineClient, question: Question) -> bool:
     return not any(is_asked and shape in lacking for shape, is_asked in shapes.items())
 
 
-@pytest.mark.parametrize(
-    ("name", "package"),
-    [("duckdb", "duckdb"), ("datafusion", "datafusion"), ("polars", "polars"), ("arrow", "pyarrow")],
-)
+ENGINES = [("duckdb", "duckdb"), ("datafusion", "datafusion"), ("polars", "polars"), ("arrow", "pyarrow")]
+
+
+@pytest.mark.parametrize(("name", "package"), ENGINES)
 def test_engines_answer_questions_about_fields(
     engine_worker: Callable[[str], Worker], name: str, package: str
 ) -> None:
@@ -257,6 +266,14 @@ def test_engines_answer_questions_about_fields(
     worker = engine_worker(name)
     assert "struct field" not in worker.hello.functions_missing
     _check(worker)
+
+
+def test_dotted_names_are_no_paths(engine_worker: Callable[[str], Worker]) -> None:
+    table = replace(TABLE, layout=replace(TABLE.layout, decoys="dotted"))
+    for name, package in ENGINES:
+        pytest.importorskip(package)
+        (outcome,) = examine(engine_worker(name), rows_with(asked(ABOVE), table))
+        assert (outcome.contradiction, outcome.refused) == (None, "")
 
 
 @pytest.mark.spark
