@@ -31,7 +31,7 @@ def rewritten_questions(question: Question) -> Iterator[tuple[str, Question]]:
     ):
         yield name, _apply(question, rule)
     for function in dict.fromkeys(_functions(question)):
-        yield f"a column instead of {function}", _apply(question, _column_for(function))
+        yield f"a column instead of {function}", _select_keys(_apply(question, _column_for(function)))
     yield "asked once", replace(question, repeat=1)
     yield "asked without parameters", replace(question, prepared=False)
     yield "without OFFSET", replace(question, offset=0)
@@ -56,6 +56,13 @@ def filter_alone(question: Question) -> Question:
 def _drop_limit(question: Question) -> Relation:
     """Return the first relation without its order and LIMIT."""
     return replace(question.source, limit=None, offset=0, order=())
+
+
+def _select_keys(question: Question) -> Question:
+    """Return the question with the columns that it orders by in its answer, which shows the order by them."""
+    keys = (key.by.name for key in question.order if isinstance(key.by, Column))
+    missing = tuple(name for name in dict.fromkeys(keys) if name not in question.answer_columns)
+    return replace(question, select=(*question.select, *missing))
 
 
 def _apply(question: Question, rule: Callable[[Term], Term]) -> Question:

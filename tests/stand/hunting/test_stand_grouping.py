@@ -28,7 +28,7 @@ from strategies.engines.capabilities import Capabilities
 from strategies.engines.engine_questions import World, worlds
 from strategies.engines.engine_tables import StoredTable
 from strategies.engines.files import write_stored
-from strategies.engines.questions import Call, Column, Json, Literal, Question, Relation, Term
+from strategies.engines.questions import Call, Column, Json, Key, Literal, Question, Relation, Term
 
 RID = Column("rid", "int64")
 # Forms that mean the same in SQL.
@@ -181,6 +181,16 @@ def differing_forms() -> set[str]:
 
 def test_equivalent_forms_have_the_same_answer() -> None:
     assert differing_forms() == set()
+
+
+def test_a_column_that_replaces_a_key_is_in_the_answer() -> None:
+    """The order of an answer shows by the columns that it has."""
+    key = Key(Call("abs", (Column("a", "int32"),), "int32"))
+    question = Question(
+        area="topk", source=Relation(table="t"), select=("rid",), order=(key, Key(RID)), limit=1
+    )
+    (other,) = (form for name, form in rewritten_questions(question) if name == "a column instead of abs")
+    assert (other.order[0], other.select) == (Key(Column("a", "int32")), ("rid", "a"))
 
 
 @pytest.mark.parametrize(
