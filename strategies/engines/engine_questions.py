@@ -104,7 +104,7 @@ def worlds(
         repeats=ONCE if has_third else repeats,
         writers=capabilities.writers,
         layouts=capabilities.layouts,
-        has_fields=able.has_functions("struct field"),
+        decoys=_decoys(able),
     )
     tables = {LEFT: draw(left)}
     for name, prefix in others.items():
@@ -116,7 +116,7 @@ def worlds(
             blocks_max=2,
             writers=capabilities.writers,
             layouts=capabilities.layouts,
-            has_fields=able.has_functions("struct field"),
+            decoys=_decoys(able),
         )
         tables[name] = draw(other)
     scope = ConditionScope(
@@ -148,6 +148,13 @@ def _prepared(draw: DrawFn, scope: ConditionScope, question: Question) -> Questi
         return question
     has_constant = any(isinstance(part, Literal) for term in question.conditions for part in subterms(term))
     return replace(question, prepared=True) if has_constant and draw(_ONE_IN_EIGHT) else question
+
+
+def _decoys(able: ConditionScope) -> tuple[str, ...]:
+    """Return the decoys that tables with fields of a struct may have; none if the engine lacks fields."""
+    if not able.has_functions("struct field"):
+        return ()
+    return ("", "before", "after", *(("dotted",) if able.has_functions("dotted name") else ()))
 
 
 def _areas_of_a_world(draw: DrawFn, areas: Sequence[str]) -> list[str]:

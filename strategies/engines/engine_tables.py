@@ -44,6 +44,7 @@ PARTITION_TYPES = ("int32", "int64", "string")
 # Names of directories longer than about 255 bytes are cut or refused.
 _DIRECTORY_CHARACTERS_MAX = 50
 _ONE_IN_FOUR: st.SearchStrategy[bool] = st.sampled_from((False, False, False, True))
+_ONE_IN_THREE: st.SearchStrategy[bool] = st.sampled_from((False, False, True))
 _TWO_IN_THREE: st.SearchStrategy[bool] = st.sampled_from((False, True, True))
 _CONTENTS = (*("distinct",) * 5, *("mixed",) * 3, "dense", "constant", "constant or null", "nulls")
 
@@ -185,14 +186,14 @@ def stored_tables(
     blocks_max: int | None = None,
     writers: Writers = ALONE,
     layouts: Options | None = None,
-    has_fields: bool = False,
+    decoys: Sequence[str] = (),
 ) -> StoredTable:
     """Tables with columns a, b, ... whose values come from pools, in blocks of 0 to a few rows.
 
     Args:
         writers: The writers of files, and the options of each, with the values.
         layouts: The options of a table format; None if there are files instead of one.
-        has_fields: Whether columns may be fields of a struct.
+        decoys: Those that tables whose columns are fields of a struct may have; empty: none is.
     """
     columns = tuple(Column(f"{prefix}{name}", pool.type) for name, pool in zip("abc", pools, strict=False))
     most = blocks_max or (_BLOCKS_MAX if layouts is None else _FILES_MAX)
@@ -219,18 +220,20 @@ def stored_tables(
         elif pools[0].type in PARTITION_TYPES and draw(_ONE_IN_FOUR):
             layout = replace(layout, blocks_per_file=1, partitioned=True, sorting="")
             blocks = [_partition(draw, pools[0], block) for block in blocks]
-        elif has_fields and not layout.sorting and draw(_ONE_IN_FOUR):
-            layout = _nested(draw, layout, columns)
+        elif decoys and not layout.sorting and draw(_ONE_IN_THREE):
+            layout = _nested(draw, layout, columns, decoys)
     # The options of a writer may ask for row groups of one row.
     repeat = choose(draw, [count for count in repeats if count < _MANY or not layout.format_options])
     return StoredTable(columns=numbered, blocks=_number_rows(blocks, repeat), layout=layout)
 
 
-def _nested(draw: DrawFn, layout: StoredLayout, columns: Sequence[Column]) -> StoredLayout:
+def _nested(
+    draw: DrawFn, layout: StoredLayout, columns: Sequence[Column], decoys: Sequence[str]
+) -> StoredLayout:
     """Return the layout with some of the columns in a struct."""
     names = tuple(column.name for column in columns)
-    decoys = choose(draw, ("", "before", "after", "dotted"))
-    return replace(layout, nested=choose(draw, (names, names, names[:1], names[-1:])), decoys=decoys)
+    nested = choose(draw, (names, names, names[:1], names[-1:]))
+    return replace(layout, nested=nested, decoys=choose(draw, decoys))
 
 
 def _has_one_order(pool: ValuePool) -> bool:

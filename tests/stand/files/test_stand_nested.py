@@ -284,26 +284,33 @@ def test_spark_answers_questions_about_fields(engine_worker: Callable[[str], Wor
     _check(engine_worker("skipproof"))
 
 
-def _share(lacking: frozenset[str]) -> float:
-    """Return the share of drawn tables that have a struct."""
+def drawn_tables(*lacking: str, examples: int = 100) -> list[StoredTable]:
+    """Return the tables that are drawn for an engine."""
     tables: list[StoredTable] = []
 
     @settings(
-        max_examples=120,
+        max_examples=examples,
         phases=(Phase.generate,),
         database=None,
         derandomize=True,
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )
-    @given(worlds(Capabilities(functions_missing=lacking), questions_max=1))
+    @given(worlds(Capabilities(functions_missing=frozenset(lacking)), questions_max=1))
     def draw_all(world: World) -> None:
         tables.extend(world.tables.values())
 
     draw_all()
-    return sum(bool(table.layout.nested) for table in tables) / len(tables)
+    return tables
 
 
 def test_about_one_table_in_eight_has_fields_if_the_engine_reads_them() -> None:
-    assert 0.06 < _share(frozenset()) < 0.2
-    assert _share(frozenset({"struct field"})) == 0
+    tables = drawn_tables(examples=250)
+    nested = [table.layout for table in tables if table.layout.nested]
+    assert 0.08 < len(nested) / len(tables) < 0.25
+    assert {layout.decoys for layout in nested} == {"", "before", "after", "dotted"}
+
+
+def test_nothing_is_drawn_that_the_engine_lacks() -> None:
+    assert not any(table.layout.decoys == "dotted" for table in drawn_tables("dotted name"))
+    assert not any(table.layout.nested for table in drawn_tables("struct field"))
