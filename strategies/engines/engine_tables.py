@@ -221,13 +221,13 @@ def stored_tables(
             layout = replace(layout, blocks_per_file=1, partitioned=True, sorting="")
             blocks = [_partition(draw, pools[0], block) for block in blocks]
         elif decoys and not layout.sorting and draw(_ONE_IN_THREE):
-            layout = _nested(draw, layout, columns, decoys)
+            layout = _nesting(draw, layout, columns, decoys)
     # The options of a writer may ask for row groups of one row.
     repeat = choose(draw, [count for count in repeats if count < _MANY or not layout.format_options])
     return StoredTable(columns=numbered, blocks=_number_rows(blocks, repeat), layout=layout)
 
 
-def _nested(
+def _nesting(
     draw: DrawFn, layout: StoredLayout, columns: Sequence[Column], decoys: Sequence[str]
 ) -> StoredLayout:
     """Return the layout with some of the columns in a struct."""

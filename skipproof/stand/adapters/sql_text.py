@@ -131,7 +131,7 @@ class Dialect:
         """Return a field of a struct."""
         return ".".join(map(self.name, path))
 
-    def named(self, column: dict[str, Any]) -> str:
+    def table_column(self, column: dict[str, Any]) -> str:
         """Return a column of a table under its name."""
         name = self.name(column["name"])
         return f"{self.path(column['path'])} AS {name}" if "path" in column else name
@@ -199,8 +199,9 @@ class Dialect:
         plain = not (filtered or relation["order"] or relation["distinct"] or relation["offset"] or columns)
         if plain and relation["limit"] is None:
             return table
-        names = [self.named(column) for column in columns if relation["distinct"] in (None, column["name"])]
-        what = ", ".join(names) or (self.name(relation["distinct"]) if relation["distinct"] else "*")
+        kept = [column for column in columns if relation["distinct"] in (None, column["name"])]
+        names = [self.name(relation["distinct"])] if relation["distinct"] else ["*"]
+        what = ", ".join(map(self.table_column, kept) if kept else names)
         what = "DISTINCT " + what if relation["distinct"] else what
         where = f" {self.filter_word(relation)} {self.term(relation['where'])}" if filtered else ""
         return f"(SELECT {what} FROM {table}{where}{self.tail(relation)}) AS {table}"

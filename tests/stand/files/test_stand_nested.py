@@ -62,7 +62,7 @@ def number(value: Json) -> Literal:
     return Literal(value, "int32")
 
 
-def asked(where: Term | None = None, **parts: Any) -> Question:
+def question_of(where: Term | None = None, **parts: Any) -> Question:
     source = Relation(table="t", where=where)
     return Question(**{"area": "filter", "source": source, "select": ("a", "b", "rid"), **parts})
 
@@ -76,40 +76,44 @@ IS_NULL = Call("is null", (A,))
 RIGHT = Relation(table="u", where=Call("is not null", (U_A,)))
 # Every part of a question that can name a column.
 QUESTIONS = (
-    asked(ABOVE),
-    asked(IS_NULL, select=("rid",)),
-    asked(Call("=", (B, Literal("x", "string"))), select=("a", "rid")),
-    asked(Call("and", (ABOVE, Call("is null", (B,)))), area="limit", limit=1, select=("b", "rid")),
-    asked(ABOVE, area="topk", order=(Key(A, descending=True), Key(RID)), limit=2),
-    asked(
+    question_of(ABOVE),
+    question_of(IS_NULL, select=("rid",)),
+    question_of(Call("=", (B, Literal("x", "string"))), select=("a", "rid")),
+    question_of(Call("and", (ABOVE, Call("is null", (B,)))), area="limit", limit=1, select=("b", "rid")),
+    question_of(ABOVE, area="topk", order=(Key(A, descending=True), Key(RID)), limit=2),
+    question_of(
         area="join",
         join=Join(kind="inner", right=RIGHT, left_key="a", right_key="u_a"),
         select=("a", "rid", "u_a", "u_rid"),
         where=Call("is not null", (A,)),
     ),
-    asked(
+    question_of(
         area="join",
         source=Relation(table="t", where=ABOVE, distinct="a"),
         join=Join(kind="semi", right=Relation(table="u"), left_key="a", right_key="u_a"),
         select=("a",),
     ),
-    asked(
+    question_of(
         area="join",
         source=Relation(table="t", order=(Key(A), Key(RID)), limit=2),
         join=Join(kind="left", right=RIGHT, left_key="a", right_key="u_a"),
         select=("a", "u_rid"),
     ),
-    asked(area="aggregate", select=(), aggregates=(Aggregate("min", A), Aggregate("count", A)), group=B),
-    asked(IS_NULL, area="aggregate", select=(), aggregates=(Aggregate("count"),)),
-    asked(ABOVE, area="window", window=Window(function="row_number", order=(Key(A), Key(RID)), at_most=1)),
-    asked(
+    question_of(
+        area="aggregate", select=(), aggregates=(Aggregate("min", A), Aggregate("count", A)), group=B
+    ),
+    question_of(IS_NULL, area="aggregate", select=(), aggregates=(Aggregate("count"),)),
+    question_of(
+        ABOVE, area="window", window=Window(function="row_number", order=(Key(A), Key(RID)), at_most=1)
+    ),
+    question_of(
         area="set",
         select=("a",),
         set=SetOperation(kind="union", right=RIGHT, columns=("u_a",)),
         order=(Key(A),),
     ),
-    asked(Subquery(kind="in", relation=RIGHT, column=U_A, operand=A), area="subquery"),
-    asked(Subquery(kind="exists", relation=RIGHT, column=U_A, operand=A), area="subquery"),
+    question_of(Subquery(kind="in", relation=RIGHT, column=U_A, operand=A), area="subquery"),
+    question_of(Subquery(kind="exists", relation=RIGHT, column=U_A, operand=A), area="subquery"),
 )
 WORLD = World(tables={"t": TABLE, "u": OTHER}, settings={}, questions=QUESTIONS)
 
@@ -168,7 +172,7 @@ def test_the_small_engine_is_right_and_prunes_by_fields() -> None:
     engine = SmallEngine()
     assert [outcome.contradiction for outcome in examine(engine, WORLD)] == [None] * len(QUESTIONS)
     engine = SmallEngine()
-    examine(engine, rows_with(asked(ABOVE)))
+    examine(engine, rows_with(question_of(ABOVE)))
     assert engine.rules.saved["row groups"] == 2
 
 
@@ -184,7 +188,7 @@ def test_mutants_of_nested_statistics_are_killed_until_stored_flat(
     name: str, where: Term, decoys: str
 ) -> None:
     table = replace(TABLE, layout=replace(TABLE.layout, decoys=decoys))
-    engine, world = mutant(name), rows_with(asked(where), table)
+    engine, world = mutant(name), rows_with(question_of(where), table)
     assert [outcome.contradiction for outcome in examine(SmallEngine(), world)] == [None]
     (outcome,) = examine(engine, world)
     assert outcome.contradiction is not None
@@ -202,7 +206,7 @@ def test_fields_that_a_failure_does_not_need_are_stored_flat(needed: tuple[str, 
         is_wrong = set(needed) <= set(candidate.tables["t"].layout.nested)
         return QuestionResult(question=candidate.questions[0]) if is_wrong else None
 
-    *_, (least, _) = smaller_worlds(rows_with(asked(ABOVE)), fails, tries_max=1_000)
+    *_, (least, _) = smaller_worlds(rows_with(question_of(ABOVE)), fails, tries_max=1_000)
     assert least.tables["t"].layout == StoredLayout(nested=needed)
 
 
@@ -211,7 +215,7 @@ def test_only_the_relation_of_a_table_has_paths() -> None:
     tables = {
         "t": {"columns": [{"name": "a", "type": "int32", "path": ["s", "a"]}, RID.json() | {"name": "rid"}]}
     }
-    question = asked(ABOVE, area="topk", order=(Key(A),), select=("a", "rid")).json()
+    question = question_of(ABOVE, area="topk", order=(Key(A),), select=("a", "rid")).json()
     assert with_paths(question, {"t": {"columns": [{"name": "a", "type": "int32"}]}}) is question
     changed = with_paths(question, tables)
     assert changed["order"] == question["order"]
@@ -272,7 +276,7 @@ def test_dotted_names_are_no_paths(engine_worker: Callable[[str], Worker]) -> No
     table = replace(TABLE, layout=replace(TABLE.layout, decoys="dotted"))
     for name, package in ENGINES:
         pytest.importorskip(package)
-        (outcome,) = examine(engine_worker(name), rows_with(asked(ABOVE), table))
+        (outcome,) = examine(engine_worker(name), rows_with(question_of(ABOVE), table))
         assert (outcome.contradiction, outcome.refused) == (None, "")
 
 
