@@ -4,7 +4,7 @@ from typing import Any
 
 from skipproof.stand.hunt.examining import examine
 from skipproof.stand.workers.workers import EngineClient
-from strategies.engines.engine_questions import World
+from strategies.engines.worlds import World
 
 
 def mistake(worker: EngineClient, world: World, rows: list[list[Any]]) -> Any:

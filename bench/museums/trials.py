@@ -20,8 +20,8 @@ from skipproof.stand.reference.opinions import Reference
 from skipproof.stand.workers import engines
 from skipproof.stand.workers.environments import environment
 from skipproof.stand.workers.workers import Worker, WorkerError
-from strategies.engines.engine_questions import World
 from strategies.engines.questions import Call, Question, subterms
+from strategies.engines.worlds import World
 
 SECONDS_TO_SHRINK = 10.0
 SECONDS_TO_ANSWER = 5.0

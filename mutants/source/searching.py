@@ -19,8 +19,8 @@ from skipproof.stand.hunt.hunting import Hunt, Limits, capabilities, hunt
 from skipproof.stand.hunt.rounds import Rounds
 from skipproof.stand.workers.workers import EngineClient, Hello
 from strategies.engines.capabilities import Capabilities
-from strategies.engines.engine_questions import World
 from strategies.engines.files import write_stored
+from strategies.engines.worlds import World
 
 Reply: TypeAlias = dict[str, Any]
 

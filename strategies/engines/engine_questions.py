@@ -1,33 +1,21 @@
-"""Draw the questions of engines: a table or two, and questions about them.
+"""Draw the questions of each class about the tables of a world; `conditions` draws their conditions."""
 
-An engine is not asked for what it lacks. `conditions` draws the conditions.
-"""
-
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import accumulate
+from collections.abc import Callable
 from typing import TypeAlias
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from strategies.choices import choose
-from strategies.engines.capabilities import Capabilities, ConditionScope, Operand
+from strategies.engines.capabilities import ConditionScope, Operand
 from strategies.engines.conditions import comparison, condition
 from strategies.engines.engine_tables import (
-    ONCE,
-    REPEATS,
-    StoredTable,
     ValuePool,
-    stored_tables,
-    value_pools,
 )
 from strategies.engines.joins import (
     LEFT,
     RIGHT,
     RIGHT_PREFIX,
-    THIRD,
-    THIRD_PREFIX,
     column_of,
     join_question,
     key,
@@ -39,158 +27,22 @@ from strategies.engines.questions import (
     Aggregate,
     Call,
     Column,
-    Json,
     Key,
     Literal,
     Question,
     Relation,
     Subquery,
     Term,
-    subterms,
 )
-from strategies.engines.terms import INTEGERS, column, operand, shared_operand
+from strategies.engines.terms import INTEGERS, column, operand
 from strategies.engines.windows import set_operation, window
 
-_OFTEN = ("filter", "filter", "limit", "topk", "join", "aggregate", "window", "set", "subquery")
-_OF_TWO_TABLES = ("join", "set", "subquery")
 _ONE_IN_FOUR: st.SearchStrategy[bool] = st.sampled_from((False, False, False, True))
-_ONE_IN_EIGHT: st.SearchStrategy[bool] = st.sampled_from((*(False,) * 7, True))
 # No table has more rows. Sums of integers of this size fit 32 bits, in which some engines add.
 _ROWS_MAX, _SUMMED_MAX = 20_000, 100_000
 _COUNTS = ValuePool("int64", (0, 1, 2, 3, _ROWS_MAX))
-# Writing the files of a world takes as long as ten or twenty questions.
-QUESTIONS_MAX = 12
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class World:
-    """Tables by name, the settings of the engine, and questions."""
-
-    tables: Mapping[str, StoredTable]
-    settings: Mapping[str, str]
-    questions: tuple[Question, ...]
-
 
 _Ask: TypeAlias = Callable[[DrawFn, ConditionScope], Question]
-
-
-@st.composite
-def worlds(
-    draw: DrawFn,
-    capabilities: Capabilities,
-    *,
-    questions_max: int = QUESTIONS_MAX,
-    repeats: Sequence[int] = REPEATS,
-) -> World:
-    """Worlds of tables and questions about them.
-
-    Args:
-        repeats: How often each row of the first table may be there.
-
-    Shrinks to: one question, `a` compared with a literal.
-    """
-    areas = _areas_of_a_world(draw, capabilities.areas)
-    pool_strategy = value_pools(without=capabilities.types_missing)
-    own = [draw(pool_strategy)]
-    if draw(st.booleans()):
-        # Two columns of one pool are compared with each other.
-        own.append(own[0] if draw(st.booleans()) else draw(pool_strategy))
-    able = ConditionScope(capabilities, {})
-    has_third = "join" in areas and able.has_functions("second join") and draw(_ONE_IN_FOUR)
-    others = {RIGHT: RIGHT_PREFIX} if areas[0] in _OF_TWO_TABLES else {}
-    others |= {THIRD: THIRD_PREFIX} if has_third else {}
-    left = stored_tables(
-        own,
-        repeats=ONCE if has_third else repeats,
-        writers=capabilities.writers,
-        layouts=capabilities.layouts,
-        decoys=_decoys(able),
-    )
-    tables = {LEFT: draw(left)}
-    for name, prefix in others.items():
-        other = stored_tables(
-            own,
-            prefix=prefix,
-            # Two tables with thousands of equal keys each would have a join of millions of rows.
-            repeats=ONCE,
-            blocks_max=2,
-            writers=capabilities.writers,
-            layouts=capabilities.layouts,
-            decoys=_decoys(able),
-        )
-        tables[name] = draw(other)
-    scope = ConditionScope(
-        capabilities,
-        {column.name: pool for column, pool in zip(tables[LEFT].queried_columns, own, strict=True)},
-        has_third,
-        block_ends=_block_ends(tables[LEFT]),
-    )
-    if scope.has_functions("expression") and draw(st.booleans()):
-        scope = replace(scope, shared=shared_operand(draw, scope))
-    changes = areas == ["dml"]
-    count = choose(draw, (1,) if changes else (1, *(questions_max,) * 4))
-    questions = tuple(
-        _prepared(
-            draw, scope, _ASKS[choose(draw, areas)](draw, replace(scope, pivot=_pivot(draw, tables.values())))
-        )
-        for _ in range(count)
-    )
-    if not changes and draw(_ONE_IN_FOUR):
-        # A question that is asked again may be answered from what the first time left.
-        again = draw(st.integers(0, count - 1))
-        questions = (*questions[:again], replace(questions[again], repeat=2), *questions[again + 1 :])
-    return World(tables=tables, settings=_settings(draw, capabilities), questions=questions)
-
-
-def _prepared(draw: DrawFn, scope: ConditionScope, question: Question) -> Question:
-    """Draw whether a question is prepared, if the engine can and there is a constant for a parameter."""
-    if question.change is not None or not scope.has_functions("parameters"):
-        return question
-    has_constant = any(isinstance(part, Literal) for term in question.conditions for part in subterms(term))
-    return replace(question, prepared=True) if has_constant and draw(_ONE_IN_EIGHT) else question
-
-
-def _decoys(able: ConditionScope) -> tuple[str, ...]:
-    """Return the decoys that tables with fields of a struct may have; none if the engine lacks fields."""
-    if not able.has_functions("struct field"):
-        return ()
-    return ("", "before", "after", *(("dotted",) if able.has_functions("dotted name") else ()))
-
-
-def _areas_of_a_world(draw: DrawFn, areas: Sequence[str]) -> list[str]:
-    """Draw a world's areas: a change alone, or all of two tables, or all of one, some more than once."""
-    # All other areas filter, too, but their answers hide some wrong filters.
-    weighted = [*areas, *(often for often in _OFTEN if often in areas)]
-    first = choose(draw, weighted)
-    if first == "dml":
-        return [first]
-    has_two = first in _OF_TWO_TABLES
-    return [area for area in weighted if area != "dml" and (area in _OF_TWO_TABLES) == has_two]
-
-
-def _block_ends(table: StoredTable) -> tuple[int, ...]:
-    """Return the number of rows up to the end of each block that has rows."""
-    return tuple(accumulate(len(block) for block in table.blocks if block))
-
-
-def _pivot(draw: DrawFn, tables: Iterable[StoredTable]) -> dict[str, Json]:
-    """Draw a row of each table that has rows, and return their values by column."""
-    pivot: dict[str, Json] = {}
-    for table in tables:
-        blocks = [block for block in table.blocks if block]
-        if blocks:
-            row = choose(draw, choose(draw, blocks))
-            pivot |= zip((column.name for column in table.columns), row, strict=True)
-    return pivot
-
-
-def _settings(draw: DrawFn, capabilities: Capabilities) -> dict[str, str]:
-    """Draw often the defaults, else one to three switches set otherwise."""
-    others = {name: values[1:] for name, values in sorted(capabilities.settings.items()) if len(values) > 1}
-    if not others or not draw(st.booleans()):
-        return {}
-    names = draw(st.lists(st.sampled_from(list(others)), min_size=1, max_size=3, unique=True))
-    return {name: choose(draw, others[name]) for name in names}
 
 
 def _filter(draw: DrawFn, scope: ConditionScope) -> Question:
@@ -375,7 +227,7 @@ def _change(draw: DrawFn, scope: ConditionScope) -> Question:
     )
 
 
-_ASKS: dict[str, _Ask] = {
+ASKS: dict[str, _Ask] = {
     "filter": _filter,
     "limit": _limit,
     "topk": _top_k,

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import StoredTable
 from strategies.engines.questions import (
     Aggregate,
@@ -18,6 +17,7 @@ from strategies.engines.questions import (
     Subquery,
     Term,
 )
+from strategies.engines.worlds import World
 
 ROW_NUMBER = Column("rid", "int64")
 PACKAGES = {

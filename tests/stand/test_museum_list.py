@@ -14,9 +14,9 @@ from mutants.small_engine.catalogue import MUTANTS
 from skipproof.stand.hunt.examining import ask_each
 from skipproof.stand.workers import engines
 from skipproof.stand.workers.workers import TimedOut
-from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import StoredLayout, StoredTable
 from strategies.engines.questions import Call, Column, Literal, Question, Relation
+from strategies.engines.worlds import World
 
 PATH = Path(__file__).parents[2] / "bench" / "museum.py"
 

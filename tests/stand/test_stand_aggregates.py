@@ -13,9 +13,9 @@ from skipproof.stand.hunt.shrinking import smaller_worlds
 from skipproof.stand.reference.engine import SmallEngine
 from skipproof.stand.reference.pruning import Rules
 from skipproof.stand.workers.workers import EngineClient, Worker
-from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import StoredTable
 from strategies.engines.questions import Aggregate, Call, Column, Key, Literal, Question, Relation, Term
+from strategies.engines.worlds import World
 
 A, B, RID = Column("a", "int32"), Column("b", "string"), Column("rid", "int64")
 ROWS = ((1, "x", 0), (2, "X", 1), (None, "y", 2)), ((3, None, 3), (3, "y", 4), (-4, "x", 5))

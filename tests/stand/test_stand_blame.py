@@ -17,10 +17,10 @@ from skipproof.stand.hunt.findings import Blame, ConfirmedFinding, confirm, fold
 from skipproof.stand.hunt.hunting import Finding
 from skipproof.stand.reference.engine import SmallEngine
 from skipproof.stand.workers.workers import EngineClient, TimedOut, Worker
-from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import StoredLayout, StoredTable
 from strategies.engines.files import write_stored
 from strategies.engines.questions import Column, Json, Question, Relation
+from strategies.engines.worlds import World
 
 A, RID = Column("a", "int32"), Column("rid", "int64")
 # Ends with every question of files.

@@ -15,12 +15,12 @@ from skipproof.stand.reference.evaluating import compile_term
 from skipproof.stand.reference.values import from_json
 from skipproof.stand.workers.workers import EngineClient, Worker
 from strategies.engines.capabilities import Capabilities, ConditionScope, Operand
-from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import StoredTable, ValuePool, value_pools
 from strategies.engines.engine_values import TYPES, order
 from strategies.engines.functions import PARAMETERISED, STRICT
 from strategies.engines.questions import Call, Column, Json, Literal, Question, Relation, Term, subterms
 from strategies.engines.terms import operand, shared_operand
+from strategies.engines.worlds import World
 
 RID = Column("rid", "int64")
 DAY_US = 86_400_000_000

@@ -13,9 +13,9 @@ from skipproof.stand.reference.answering import join_rows
 from skipproof.stand.reference.engine import SmallEngine
 from skipproof.stand.reference.pruning import Rules
 from skipproof.stand.workers.workers import EngineClient, Worker
-from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import StoredTable
 from strategies.engines.questions import Call, Column, Join, Key, Literal, Question, Relation, Term
+from strategies.engines.worlds import World
 
 CELLS = {"t": ((1, 2, None), (3,)), "u": ((2, 3), (3, None)), "v": ((3, 4), (1, None))}
 PREFIXES = {"t": "", "u": "u_", "v": "v_"}

@@ -39,7 +39,6 @@ from skipproof.stand.reference.meanings import DECLARED_ENGINES, MEANINGS, OWN, 
 from skipproof.stand.reference.opinions import Opinion, Reference
 from skipproof.stand.workers.workers import Hello, Worker
 from strategies.engines.capabilities import Capabilities
-from strategies.engines.engine_questions import World, worlds
 from strategies.engines.engine_values import TYPES
 from strategies.engines.files import write_stored
 from strategies.engines.questions import (
@@ -48,6 +47,7 @@ from strategies.engines.questions import (
     Json,
     Literal,
 )
+from strategies.engines.worlds import World, worlds
 
 OF_UNKNOWN_ENGINES = {"NaN", "the sign of zero", "casts beyond a type"}
 WORLDS_OF_SPARK = 14

@@ -15,10 +15,10 @@ from skipproof.stand.hunt.hunting import capabilities
 from skipproof.stand.reference.engine import SmallEngine
 from skipproof.stand.workers.workers import Worker
 from strategies.engines.capabilities import Capabilities
-from strategies.engines.engine_questions import worlds
 from strategies.engines.engine_tables import ALONE, ORC, StoredLayout, StoredTable
 from strategies.engines.files import ORC_OPTIONS, is_possible_in_orc, write_stored
 from strategies.engines.questions import Column, Question, Relation
+from strategies.engines.worlds import worlds
 
 RID = Column("rid", "int64")
 GREGORIAN_DAY = -141_427

@@ -11,9 +11,9 @@ from skipproof.stand.hunt.examining import QuestionResult
 from skipproof.stand.hunt.shrinking import smaller_worlds
 from skipproof.stand.reference.engine import SmallEngine
 from skipproof.stand.workers.workers import EngineClient, Worker
-from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import StoredTable
 from strategies.engines.questions import Call, Column, Key, Literal, Question, Relation, Subquery, Term
+from strategies.engines.worlds import World
 
 A, RID, U_A, U_RID = (
     Column(n, "int32" if n.endswith("a") else "int64") for n in ("a", "rid", "u_a", "u_rid")

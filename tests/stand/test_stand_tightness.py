@@ -9,10 +9,10 @@ import pytest
 from skipproof.stand.hunt.examining import examine
 from skipproof.stand.hunt.tightness import FULL, Tightness, measure_tightness
 from skipproof.stand.workers.workers import PROTOCOL, Hello
-from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import StoredLayout, StoredTable
 from strategies.engines.files import write_stored
 from strategies.engines.questions import Call, Column, Join, Key, Literal, Question, Relation
+from strategies.engines.worlds import World
 
 A, RID = Column("a", "int64"), Column("rid", "int64")
 BLOCKS = (((1, 0), (2, 1)), ((5, 2), (6, 3)), ((8, 4), (9, 5)))

@@ -13,7 +13,6 @@ from skipproof.stand.hunt.examining import QuestionResult, examine
 from skipproof.stand.hunt.shrinking import smaller_worlds
 from skipproof.stand.reference.engine import SmallEngine
 from skipproof.stand.workers.workers import EngineClient, Worker
-from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import StoredTable
 from strategies.engines.questions import (
     Call,
@@ -26,6 +25,7 @@ from strategies.engines.questions import (
     Term,
     Window,
 )
+from strategies.engines.worlds import World
 
 A, B, RID, U_A = Column("a", "int32"), Column("b", "string"), Column("rid", "int64"), Column("u_a", "int32")
 ROWS = ((1, "x", 0), (2, "x", 1), (None, "y", 2)), ((2, None, 3), (3, "y", 4), (2, "y", 5))

@@ -21,9 +21,9 @@ from skipproof.stand.hunt.writing import (
 )
 from skipproof.stand.workers import engines
 from skipproof.stand.workers.workers import Died, Hello, Worker
-from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import StoredLayout, StoredTable
 from strategies.engines.questions import Column
+from strategies.engines.worlds import World
 
 pytest.importorskip("duckdb")
 

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 
 from skipproof.stand.hunt.rounds import Rounds
 from strategies.engines.capabilities import Capabilities
-from strategies.engines.engine_questions import World, worlds
 from strategies.engines.engine_tables import StoredLayout, StoredTable
 from strategies.engines.engine_values import TYPES, neighbours, order, values
 from strategies.engines.files import arrow_table, partitions, write_stored
@@ -18,6 +17,7 @@ from strategies.engines.functions import ARITHMETIC, STRICT
 from strategies.engines.joins import JOINS, RIGHT_PREFIX
 from strategies.engines.questions import AREAS, Call, Column, Literal, subterms
 from strategies.engines.windows import FUNCTIONS, SET_OPERATIONS
+from strategies.engines.worlds import World, worlds
 
 
 def many(able: Capabilities, rounds: int) -> list[World]:

@@ -83,7 +83,11 @@ class OnChDB(Adapter):
             "formats": list(_FORMATS),
             "areas": ["filter", "limit", "topk", "join", "aggregate", "window", "set", "subquery"],
             # A column s.a is the field a of s; NOT IN passes over NULL in the other table.
-            "without": {"functions": ["dotted name", *_functions_missing()], "types": [], "joins": ["not in"]},
+            "without": {
+                "functions": ["dotted name", *_functions_missing()],
+                "types": [],
+                "joins": ["not in"],
+            },
             "settings": settings_to_try(_FILE_SETTINGS | COMMON_SETTINGS),
             "writes": True,
             "layouts": {name: values for name, values in _LAYOUTS.items() if name in _defaults()},
@@ -215,8 +219,9 @@ def _value(term: str) -> Any:
 
 
 def _functions_missing() -> list[str]:
-    """Return the parameters of statements if this release takes none."""
-    return [] if "params" in inspect.signature(_connection().query).parameters else ["parameters"]
+    """Return dotted names, as a column s.a is the field a of s, and parameters if this release takes none."""
+    takes_parameters = "params" in inspect.signature(_connection().query).parameters
+    return ["dotted name", *([] if takes_parameters else ["parameters"])]
 
 
 @functools.cache

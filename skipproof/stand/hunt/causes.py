@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Iterator
 
 from oracles.answers.contradictions import Contradiction, Discrepancy, Oracle
-from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import PYARROW, StoredTable
 from strategies.engines.functions import TEXT_FUNCTIONS, TIME_FUNCTIONS
 from strategies.engines.questions import Call, Column, Literal, Question, Relation, Subquery, Term, subterms
+from strategies.engines.worlds import World
 
 # Functions and types of one family are pruned by the same code of an engine.
 _FAMILIES = {

@@ -10,7 +10,7 @@ from skipproof.stand.hunt.rewriting import FILTER_ALONE
 from skipproof.stand.hunt.state import Finding
 from skipproof.stand.hunt.varying import Cure, CureKind, variations
 from skipproof.stand.workers.workers import EngineClient
-from strategies.engines.engine_questions import World
+from strategies.engines.worlds import World
 
 # The times that the question of a finding is asked to see whether it is always wrong; and if it is not, the
 # times that it is asked in each variation.

@@ -20,10 +20,10 @@ from oracles.answers.contradictions import (
 from oracles.files.counterfactual_files import write_forgetful
 from skipproof.stand.reference.opinions import Reference
 from skipproof.stand.workers.workers import Died, EngineClient, Hello, TimedOut
-from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import ORC, StoredLayout, StoredTable
 from strategies.engines.files import partitions, write_stored
 from strategies.engines.questions import Json, Question
+from strategies.engines.worlds import World
 
 # The words for the end of a worker in an answer; saved findings contain them.
 _ENDS = {Died: "Died", TimedOut: "TimedOut"}

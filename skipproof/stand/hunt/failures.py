@@ -15,7 +15,7 @@ from skipproof.stand.hunt.causes import cause, error_words, traits
 from skipproof.stand.hunt.examining import QuestionResult
 from skipproof.stand.hunt.shrinking import Fails, tried_worlds
 from skipproof.stand.hunt.state import Fence, Finding, Hunt, Limits
-from strategies.engines.engine_questions import World
+from strategies.engines.worlds import World
 
 # Of the failures like a finding, the first `_SHRUNK_FIRST` are shrunk, then one in `_SHRUNK_ONE_IN`.
 _SHRUNK_FIRST, _SHRUNK_ONE_IN = 3, 10

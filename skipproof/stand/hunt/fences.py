@@ -11,8 +11,8 @@ from skipproof.stand.hunt.causes import traits, type_family
 from skipproof.stand.hunt.examining import QuestionResult
 from skipproof.stand.hunt.shrinking import Fails, simpler_worlds, types, with_ranks
 from skipproof.stand.hunt.state import Fence, Hunt
-from strategies.engines.engine_questions import World
 from strategies.engines.questions import Json, Question
+from strategies.engines.worlds import World
 
 # A cause is loud if a finding has so many duplicates, and they are this share of the failures of findings.
 _LOUD_DUPLICATES, _LOUD_SHARE = 10, 0.1

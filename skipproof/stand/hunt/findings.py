@@ -18,8 +18,8 @@ from skipproof.stand.hunt.races import RaceCount, asker, find_disagreement, is_a
 from skipproof.stand.hunt.state import Finding, Hunt
 from skipproof.stand.hunt.writing import writer_releases
 from skipproof.stand.workers.workers import EngineClient, Hello
-from strategies.engines.engine_questions import World
 from strategies.engines.questions import Json
+from strategies.engines.worlds import World
 
 _SCRIPT = """\
 # {engine} {version}: {verdict}. Run: python replay.py, with that version installed.

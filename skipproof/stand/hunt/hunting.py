@@ -23,9 +23,9 @@ from skipproof.stand.hunt.state import Limits as Limits
 from skipproof.stand.hunt.tightness import measure_tightness
 from skipproof.stand.workers.workers import EngineClient
 from strategies.engines.capabilities import Capabilities
-from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import ALONE, ORC, Writers
 from strategies.engines.files import ORC_OPTIONS, write_stored
+from strategies.engines.worlds import World
 
 # Tightness is measured in one world of so many.
 WORLDS_PER_TIGHTNESS = 3

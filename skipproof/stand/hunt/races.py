@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 from oracles.answers.contradictions import Contradiction, Discrepancy, find_contradiction
 from skipproof.stand.hunt.examining import QuestionResult, Write, ask_each, pruned_form
 from skipproof.stand.workers.workers import EngineClient, Hello
-from strategies.engines.engine_questions import World
 from strategies.engines.questions import Json
+from strategies.engines.worlds import World
 
 # A question is asked so many times with several threads; if one answer is wrong, `REPEATS` times.
 _TIMES, REPEATS = 5, 20

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from strategies.engines.capabilities import Capabilities
-from strategies.engines.engine_questions import QUESTIONS_MAX, World, worlds
 from strategies.engines.engine_tables import LARGE, SMALL
+from strategies.engines.worlds import QUESTIONS_MAX, World, worlds
 
 # Hypothesis draws the first examples of a run independently: beyond ten it mostly varies earlier ones, and
 # from ten on it keeps some of them small. The first one is the simplest world, the same in each round.

@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 
 from skipproof.stand.hunt.examining import QuestionResult
 from skipproof.stand.hunt.simplifying import simpler_questions
-from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import StoredLayout, StoredTable, is_consistent
 from strategies.engines.engine_values import order, values
 from strategies.engines.functions import PARAMETERISED, TEXT_FUNCTIONS, TIME_FUNCTIONS
@@ -30,6 +29,7 @@ from strategies.engines.questions import (
     Window,
     subterms,
 )
+from strategies.engines.worlds import World
 
 # Examines a world: returns its result if it fails in the same way as the original, else None.
 Fails: TypeAlias = Callable[[World], QuestionResult | None]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from skipproof.stand.hunt.causes import AGAINST_THE_REFERENCE, cause
 from skipproof.stand.hunt.examining import QuestionResult
-from strategies.engines.engine_questions import World
+from strategies.engines.worlds import World
 
 # Failures that have all traits of a cause with so many findings are shrunk only now and then.
 FINDINGS_PER_CAUSE = 3

@@ -20,11 +20,11 @@ from oracles.files.counterfactual_files import write_trapped
 from skipproof.stand.hunt.causes import function_family
 from skipproof.stand.hunt.examining import QuestionResult, Write, ask_each, pruned_form
 from skipproof.stand.workers.workers import EngineClient
-from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import PYARROW, StoredTable
 from strategies.engines.files import arrow_array, arrow_table
 from strategies.engines.joins import LEFT
 from strategies.engines.questions import ROW_NUMBER, Call, Question, Relation, Row
+from strategies.engines.worlds import World
 
 FULL = "all rows match"
 _WriteCanary: TypeAlias = Callable[..., Path]

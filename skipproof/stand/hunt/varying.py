@@ -16,10 +16,10 @@ from skipproof.stand.hunt.shrinking import (
     with_values,
     without_null,
 )
-from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import PYARROW, StoredLayout, is_consistent
 from strategies.engines.engine_values import values
 from strategies.engines.questions import Json
+from strategies.engines.worlds import World
 
 # Longer texts and bytes may be cut in statistics.
 _CHARACTERS_MAX = 8

@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from skipproof.stand.hunt.examining import Write
 from skipproof.stand.workers.workers import Died, EngineClient, Hello, TimedOut
-from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import ALONE, PYARROW, StoredTable, Writers
 from strategies.engines.files import write_stored
+from strategies.engines.worlds import World
 
 
 class NotWritten(Exception):

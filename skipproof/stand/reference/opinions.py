@@ -13,9 +13,9 @@ from skipproof.stand.reference.meanings import difference_name
 from skipproof.stand.reference.tables import Group, Table
 from skipproof.stand.reference.values import Value, from_json
 from skipproof.stand.workers.workers import Hello
-from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import StoredTable
 from strategies.engines.questions import Column, Json, Question
+from strategies.engines.worlds import World
 
 # The reason of an opinion for a question that the small engine cannot answer.
 NOT_KNOWN = "the reference lacks it"

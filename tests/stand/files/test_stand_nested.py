@@ -21,7 +21,6 @@ from skipproof.stand.hunt.state import Finding
 from skipproof.stand.reference.engine import SmallEngine
 from skipproof.stand.workers.workers import EngineClient, Worker
 from strategies.engines.capabilities import Capabilities
-from strategies.engines.engine_questions import World, worlds
 from strategies.engines.engine_tables import StoredLayout, StoredTable
 from strategies.engines.files import write_stored
 from strategies.engines.questions import (
@@ -39,6 +38,7 @@ from strategies.engines.questions import (
     Term,
     Window,
 )
+from strategies.engines.worlds import World, worlds
 
 A, B, RID = Column("a", "int32"), Column("b", "string"), Column("rid", "int64")
 U_A = Column("u_a", "int32")

@@ -14,9 +14,9 @@ from skipproof.stand.hunt.failures import Failures
 from skipproof.stand.hunt.hunting import Hunt, Limits, capabilities, hunt
 from skipproof.stand.hunt.state import Fence
 from skipproof.stand.reference.engine import SmallEngine
-from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import StoredTable
 from strategies.engines.questions import Call, Column, Json, Literal, Question, Relation, Term
+from strategies.engines.worlds import World
 
 A, RID = Column("a", "int32"), Column("rid", "int64")
 LOUD, QUIET = "nulls differ", "null asks for all"

@@ -25,10 +25,10 @@ from skipproof.stand.hunt.varying import Cure, CureKind
 from skipproof.stand.reference.engine import SmallEngine, answer_from_all_rows
 from skipproof.stand.reference.tables import NOTHING, from_blocks
 from strategies.engines.capabilities import Capabilities
-from strategies.engines.engine_questions import World, worlds
 from strategies.engines.engine_tables import StoredTable
 from strategies.engines.files import write_stored
 from strategies.engines.questions import Call, Column, Json, Key, Literal, Question, Relation, Term
+from strategies.engines.worlds import World, worlds
 
 RID = Column("rid", "int64")
 # Forms that mean the same in SQL.

@@ -22,7 +22,6 @@ from skipproof.stand.hunt.state import Finding
 from skipproof.stand.hunt.varying import Cure, CureKind
 from skipproof.stand.reference.engine import SmallEngine
 from skipproof.stand.workers.workers import Worker
-from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import StoredTable
 from strategies.engines.files import write_stored
 from strategies.engines.questions import (
@@ -37,6 +36,7 @@ from strategies.engines.questions import (
     Subquery,
     Term,
 )
+from strategies.engines.worlds import World
 
 A, S, RID, U_A = Column("a", "int32"), Column("s", "string"), Column("rid", "int64"), Column("u_a", "int32")
 ROWS = ((1, "x", 0), (2, "xy", 1), (None, "y", 2)), ((2, None, 3), (3, "y", 4))

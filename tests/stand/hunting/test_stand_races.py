@@ -18,10 +18,10 @@ from skipproof.stand.hunt.races import RaceCount, find_race
 from skipproof.stand.hunt.state import Finding
 from skipproof.stand.reference.engine import SmallEngine
 from skipproof.stand.workers.workers import EngineClient, Worker
-from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import StoredTable
 from strategies.engines.files import write_stored
 from strategies.engines.questions import Call, Column, Json, Literal, Question, Relation
+from strategies.engines.worlds import World
 
 A = Column("a", "int32")
 TABLE = StoredTable(columns=(A, Column("rid", "int64")), blocks=(((1, 0), (2, 1)), ((3, 2),)))

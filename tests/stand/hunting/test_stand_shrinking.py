@@ -10,9 +10,9 @@ from searches import find
 from skipproof.stand.hunt.examining import QuestionResult
 from skipproof.stand.hunt.shrinking import smaller_worlds
 from strategies.engines.capabilities import Capabilities
-from strategies.engines.engine_questions import World, worlds
 from strategies.engines.engine_tables import StoredLayout, StoredTable, is_consistent
 from strategies.engines.questions import AREAS, Call, Column, Join, Key, Literal, Question, Relation, subterms
+from strategies.engines.worlds import World, worlds
 
 ANYTHING = Capabilities(
     areas=AREAS,

@@ -24,7 +24,6 @@ from skipproof.stand.hunt.reach.terms import REMOVED, columns_read, with_terms
 from skipproof.stand.reference.pruning import Rules
 from skipproof.stand.reference.tables import Group
 from skipproof.stand.reference.values import Row
-from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import StoredLayout, StoredTable
 from strategies.engines.questions import (
     Aggregate,
@@ -39,6 +38,7 @@ from strategies.engines.questions import (
     Subquery,
     Term,
 )
+from strategies.engines.worlds import World
 
 
 def table(type_: str, *blocks: list[Json], prefix: str = "", **layout: Json) -> StoredTable:

@@ -30,9 +30,9 @@ from skipproof.stand.hunt.reach.terms import columns_read
 from skipproof.stand.hunt.rounds import Rounds
 from skipproof.stand.reference.engine import SmallEngine
 from skipproof.stand.reference.tables import Table
-from strategies.engines.engine_questions import World
 from strategies.engines.files import write_stored
 from strategies.engines.questions import Json
+from strategies.engines.worlds import World
 
 # A class of data and a class of questions.
 Pair: TypeAlias = tuple[str, str]
