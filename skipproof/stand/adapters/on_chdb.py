@@ -82,12 +82,8 @@ class OnChDB(Adapter):
             "tables": "files",
             "formats": list(_FORMATS),
             "areas": ["filter", "limit", "topk", "join", "aggregate", "window", "set", "subquery"],
-            # A column s.a is the field a of s; NOT IN passes over NULL in the other table.
-            "without": {
-                "functions": ["dotted name", *_functions_missing()],
-                "types": [],
-                "joins": ["not in"],
-            },
+            # NOT IN passes over NULL in the other table.
+            "without": {"functions": _functions_missing(), "types": [], "joins": ["not in"]},
             "settings": settings_to_try(_FILE_SETTINGS | COMMON_SETTINGS),
             "writes": True,
             "layouts": {name: values for name, values in _LAYOUTS.items() if name in _defaults()},
