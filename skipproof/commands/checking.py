@@ -15,6 +15,7 @@ from rich.table import Table
 from pruning.errors import InputError
 from skipproof import pages
 from skipproof.commands.showing import console, print_json
+from skipproof.stand.hunt.corpus import Corpus, UnreadableCorpus
 from skipproof.stand.hunt.examining import Write
 from skipproof.stand.hunt.findings import (
     ConfirmedFinding,
@@ -53,6 +54,7 @@ class CheckRequest:
         python: The interpreter of the workers.
         findings: Where a folder is made for each cause; None makes none.
         upstream: Where a folder is made for the report of each cause to its engine; None makes none.
+        corpus: Where the questions that show something new are kept, for later hunts; None keeps none.
         writers: Engines that write files too, beside pyarrow and the engine itself.
         writer_python: The interpreter of the workers of `writers`.
     """
@@ -64,6 +66,7 @@ class CheckRequest:
     python: str | None = None
     findings: Path | None = None
     upstream: Path | None = None
+    corpus: Path | None = None
     writers: tuple[str, ...] = ()
     writer_python: str | None = None
 
@@ -204,7 +207,12 @@ def prepare_outputs(request: CheckRequest, report: Path | None) -> None:
     Raises:
         InputError: one of them cannot be written.
     """
-    for option, directory in (("--findings", request.findings), ("--report-upstream", request.upstream)):
+    options = {
+        "--findings": request.findings,
+        "--report-upstream": request.upstream,
+        "--corpus": request.corpus,
+    }
+    for option, directory in options.items():
         if directory is not None:
             _prepare_folder(option, directory)
     if report is not None:
@@ -265,14 +273,20 @@ def _check(
         findings = f"{len(state.findings)} findings" if state.findings else "nothing found"
         say(f"{worker.hello.engine}: {state.examples} examples, {findings}", done, total)
 
-    result = hunt(
-        worker,
-        answerable,
-        Limits(examples=request.examples, seconds=request.seconds, findings=FINDINGS_MAX),
-        hunt_seed=request.seed,
-        write=write,
-        progress=progress,
-    )
+    # The questions of one engine may be refused by another, so each has its own corpus, whatever its release.
+    corpus = None if request.corpus is None else Corpus(request.corpus / worker.hello.engine)
+    try:
+        result = hunt(
+            worker,
+            answerable,
+            Limits(examples=request.examples, seconds=request.seconds, findings=FINDINGS_MAX),
+            hunt_seed=request.seed,
+            corpus=corpus,
+            write=write,
+            progress=progress,
+        )
+    except UnreadableCorpus as error:
+        raise InputError(f"--corpus: {error}") from error
     if result.interrupted:
         # A worker may still send the reply to the interrupted request: later requests need new processes.
         for running_worker in workers.values():

@@ -32,6 +32,14 @@ UpstreamReports = Annotated[
         help="Write an issue for the engine's tracker, with a script, for each cause here.",
     ),
 ]
+CorpusFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--corpus",
+        metavar="DIR",
+        help="Ask first what is kept here, and keep the questions that show something new.",
+    ),
+]
 Writers = Annotated[
     list[str] | None,
     typer.Option(
@@ -82,6 +90,7 @@ def check(
         Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML page of all of it.")
     ] = None,
     report_upstream: UpstreamReports = None,
+    corpus: CorpusFolder = None,
     writer: Writers = None,
     writer_python: WriterPython = None,
     as_json: Json = False,
@@ -101,6 +110,7 @@ def check(
         python=python,
         findings=findings,
         upstream=report_upstream,
+        corpus=corpus,
         writers=tuple(writer or ()),
         writer_python=writer_python,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import tempfile
 from importlib.metadata import version
 from typing import Any, ClassVar
@@ -88,6 +89,9 @@ class DataFusion(Dialect):
         return f"TIMESTAMP({_DIGITS[inside[0]]}){zone}"
 
 
+# An operator in a plan, and a count of what was pruned or matched that is not 0.
+_OPERATOR = re.compile(r"^ *(\w+)", re.MULTILINE)
+_DECISION = re.compile(r"(\w*(?:pruned|matched)\w*)=[1-9]")
 # Set operations that DataFusion makes semi and anti joins, which do not count rows that are alike.
 COUNTED_SETS = ["intersect all", "except all"]
 # The options of the Parquet files that DataFusion writes, each with the values that hunts draw.
@@ -128,6 +132,7 @@ class OnDataFusion(Adapter):
             "without": {"functions": missing, "types": [], "joins": COUNTED_SETS},
             "settings": settings_to_try(values),
             "single_threaded": {PARTITIONS: "1"},
+            "features": True,
             "writes": True,
             "layouts": {name: tried for name, tried in _LAYOUTS.items() if _PARQUET + name in values},
         }
@@ -160,6 +165,12 @@ class OnDataFusion(Adapter):
             "finally:\n"
             f"    ctx.sql({f'DEALLOCATE {PREPARED}'!r})\n"
         )
+
+    def features(self, question: dict[str, Any], names: dict[str, Any]) -> list[str]:
+        """Return the operators of the plan that ran, and what was pruned or matched at all."""
+        batches = names["ctx"].sql("EXPLAIN ANALYZE " + self.sql.select(question)).collect()
+        plan = "".join(text for batch in batches for text in batch.to_pydict()["plan"])
+        return [*_OPERATOR.findall(plan), *_DECISION.findall(plan)]
 
     def write(self, table: dict[str, Any], path: str, options: dict[str, Any]) -> None:
         """Write a file by COPY; options are those of `datafusion.execution.parquet`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,6 +58,8 @@ class DuckDB(Dialect):
         return f"epoch_us({text})" if is_moment else text
 
 
+# A constant in the condition of a plan.
+_CONSTANT = re.compile(r"'[^']*'|\b\d[\w.:+-]*")
 # The options of written files.
 _LAYOUTS: dict[str, list[Any]] = {
     "dictionary_size_limit": [1],
@@ -93,6 +96,7 @@ class OnDuckDB(Adapter):
             "without": {"functions": [], "types": types_missing(), "joins": []},
             "settings": {"preserve_insertion_order": ["true", "false"], "threads": ["1", "4"]},
             "single_threaded": {"threads": "1"},
+            "features": True,
             "writes": True,
             "layouts": {name: values for name, values in _LAYOUTS.items() if _has_option(name, values[0])},
         }
@@ -165,6 +169,11 @@ class OnDuckDB(Adapter):
         text = "".join(f"con.execute({statement!r})\n" for statement in before)
         return f"{text}answer = con.execute({last!r}).fetchall()\n"
 
+    def features(self, question: dict[str, Any], names: dict[str, Any]) -> list[str]:
+        """Return the operators of the plan, each with its conditions."""
+        ((_, text),) = names["con"].execute("EXPLAIN (FORMAT json) " + self.sql.select(question)).fetchall()
+        return list(_operators(json.loads(text)))
+
     def write(self, table: dict[str, Any], path: str, options: dict[str, Any]) -> None:
         """Write a file by COPY, with rows in the order of their blocks."""
         con = duckdb.connect()
@@ -173,6 +182,17 @@ class OnDuckDB(Adapter):
             con.execute(statement)
         options_text = "".join(f", {name} {json.dumps(value)}" for name, value in options.items())
         con.execute(f"COPY (SELECT * FROM t) TO {self.sql.text(path)} (FORMAT parquet{options_text})")
+
+
+def _operators(plans: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield the operators of plans, each alone and with its conditions, whose constants are left out."""
+    for plan in plans:
+        name = plan["name"].strip()
+        yield name
+        for key, value in plan.get("extra_info", {}).items():
+            if "Filter" in key or key in ("Join Type", "Conditions"):
+                yield f"{name} {key}: " + _CONSTANT.sub("?", str(value))
+        yield from _operators(plan.get("children", []))
 
 
 def zoned_columns(tables: dict[str, Any]) -> frozenset[str]:

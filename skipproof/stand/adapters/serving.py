@@ -59,6 +59,10 @@ class Adapter(abc.ABC):
         """Return the number of units that the last question read, from its text's names; None if unknown."""
         return None
 
+    def features(self, question: dict[str, Any], names: dict[str, Any]) -> list[str]:
+        """Return words for what the engine decided about a question, without values and sizes."""
+        return []
+
     def is_over(self, names: dict[str, Any]) -> bool:
         """Tell whether the engine must be started again before it can answer."""
         return False
@@ -118,8 +122,10 @@ def _answer_request(adapter: Adapter, request: dict[str, Any], base: dict[str, A
         except BaseException as error:
             return failure(error) | _source_entry(before)
     answers = []
-    for text in texts:
+    for text, question in zip(texts, request["questions"], strict=True):
         answers.append(_run_text(adapter, text, names, before))
+        if request.get("features") and "rows" in answers[-1]:
+            answers[-1]["features"] = _features(adapter, question, names)
         if answers[-1].get("kind") == "failed" and adapter.is_over(base):
             exec(adapter.start(), base)
             names.update(base)
@@ -179,6 +185,15 @@ def _run_text(
     if read is not None:
         answer["read"] = read
     return answer | _source_entry(before, text)
+
+
+def _features(adapter: Adapter, question: dict[str, Any], names: dict[str, Any]) -> list[str]:
+    """Return the features of a question that was answered; none if the engine cannot tell them."""
+    try:
+        return sorted(set(adapter.features(question, names)))
+    except BaseException as error:
+        failure(error)
+        return []
 
 
 def _source_entry(before: str | None, text: str = "") -> dict[str, Any]:

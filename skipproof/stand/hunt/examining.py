@@ -43,6 +43,7 @@ class QuestionResult:
         with_statistics, without: The answers over the pruned form and over the plain form.
         reference: The reference's answer, if it contradicts the engine.
         no_opinion: The reason why the reference did not judge the answer, or empty.
+        features: The decisions that the engine tells of the question, if it was asked for them.
     """
 
     question: Question
@@ -52,6 +53,7 @@ class QuestionResult:
     without: Json = None
     reference: Json = None
     no_opinion: str = ""
+    features: tuple[str, ...] = ()
 
     @property
     def expected(self) -> Json:
@@ -59,11 +61,15 @@ class QuestionResult:
         return self.without if self.reference is None else self.reference
 
 
-def examine(worker: EngineClient, world: World, *, write: Write = write_stored) -> list[QuestionResult]:
+def examine(
+    worker: EngineClient, world: World, *, write: Write = write_stored, with_features: bool = False
+) -> list[QuestionResult]:
     """Ask every question of a world over its pruned form and over its plain form, and compare the answers.
 
     The reference first judges the answer over the plain form, because the other answer is compared with it.
 
+    Args:
+        with_features: Also ask for the engine's decisions over the pruned form, if it tells them.
     Raises:
         WorkerError: the engine ended and does not start again.
     """
@@ -72,7 +78,9 @@ def examine(worker: EngineClient, world: World, *, write: Write = write_stored) 
             name: pruned_form(worker, table, Path(directory) / name, write)
             for name, table in world.tables.items()
         }
-        actual = ask_each(worker, pruned, world, world.questions)
+        actual = ask_each(
+            worker, pruned, world, world.questions, features=with_features and worker.hello.features
+        )
         plain = {name: plain_form(worker, table) for name, table in world.tables.items()}
         whole = [without_limit(question) for question in world.questions]
         expected = ask_each(worker, plain, world, whole)
@@ -81,7 +89,13 @@ def examine(worker: EngineClient, world: World, *, write: Write = write_stored) 
         for question, answer, whole_answer in zip(world.questions, actual, expected, strict=True)
     ]
     reference = Reference(world)
-    return [_compare_with_reference(outcome, worker.hello, reference) for outcome in outcomes]
+    return [
+        replace(
+            _compare_with_reference(outcome, worker.hello, reference),
+            features=tuple(answer.get("features", ())),
+        )
+        for outcome, answer in zip(outcomes, actual, strict=True)
+    ]
 
 
 def pruned_form(worker: EngineClient, table: StoredTable, directory: Path, write: Write) -> Json:
@@ -129,6 +143,7 @@ def ask_each(
     questions: Sequence[Question],
     *,
     sources: bool | Literal["only"] = False,
+    features: bool = False,
 ) -> list[dict[str, Any]]:
     """Ask questions together, and return an answer for each; if the worker ends, ask each question alone.
 
@@ -141,6 +156,7 @@ def ask_each(
             settings=world.settings,
             questions=[question.json() for question in questions],
             sources=sources,
+            **({"features": True} if features else {}),
         )
         return list(reply["answers"]) if "answers" in reply else [reply] * len(questions)
     except (Died, TimedOut) as error:
@@ -148,7 +164,7 @@ def ask_each(
             return [{"error": f"{_ENDS[type(error)]}: {error}", "kind": "failed"}]
     answers: list[dict[str, Any]] = []
     for question in questions:
-        (answer,) = ask_each(worker, tables, world, [question], sources=sources)
+        (answer,) = ask_each(worker, tables, world, [question], sources=sources, features=features)
         answers.append(answer)
         if str(answer.get("error")).startswith(f"{_ENDS[TimedOut]}: "):
             break

@@ -7,10 +7,11 @@ so that a frequent cause takes little time and does not hide others.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from skipproof.stand.hunt.corpus import Corpus
 from skipproof.stand.hunt.examining import QuestionResult, Write, examine
 from skipproof.stand.hunt.failures import Clock, Failures, IsSought
 from skipproof.stand.hunt.fences import without_fenced_questions
@@ -33,6 +34,7 @@ WORLDS_PER_TIGHTNESS = 3
 WORLDS_PER_RACE = 10
 
 ReportState: TypeAlias = Callable[[Hunt], None]
+Keep: TypeAlias = Callable[[World, Sequence[QuestionResult]], None]
 
 
 def capabilities(
@@ -67,6 +69,7 @@ def hunt(
     *,
     hunt_seed: int = 0,
     earlier: Sequence[EarlierFinding] = (),
+    corpus: Corpus | None = None,
     write: Write = write_stored,
     progress: ReportState = lambda _: None,
     sought: IsSought = lambda world, outcome: True,
@@ -77,11 +80,13 @@ def hunt(
     Args:
         hunt_seed: The hunts of two seeds have no round in common.
         earlier: The findings of earlier hunts; failures like these are counted, and not kept.
+        corpus: Has worlds that are asked first, and keeps those with something new; None keeps none.
         sought: A predicate of a world with one question, and its result. Contradictions for which it is false
             are ignored, so that they do not count as findings like the one that is sought.
         clock: The time in seconds, by which limits of time are reached.
     Raises:
         WorkerError: the engine ended and does not start again.
+        UnreadableCorpus: a file of the corpus is not what a hunt wrote.
     """
     state = Hunt(
         earlier=tuple(finding.traits for finding in earlier),
@@ -93,22 +98,31 @@ def hunt(
         return outcome
 
     failures = Failures(state, limits, examine=examine_alone, sought=sought, clock=clock)
-    rounds = Rounds(able, hunt_seed)
+    rounds = Rounds(able, hunt_seed, before=corpus.rounds_before(hunt_seed) if corpus is not None else 0)
+
+    def next_round() -> _Round:
+        return _Round(
+            worker,
+            state,
+            rounds=rounds,
+            limits=limits,
+            corpus=corpus,
+            write=write,
+            progress=progress,
+            failures=failures,
+            clock=clock,
+        )
+
     try:
+        if corpus is not None:
+            next_round().run_again(corpus.worlds(able))
         while not limits.are_reached(state):
-            _Round(
-                worker,
-                state,
-                rounds=rounds,
-                limits=limits,
-                write=write,
-                progress=progress,
-                failures=failures,
-                clock=clock,
-            ).run()
+            next_round().run()
             progress(state)
     except KeyboardInterrupt:
         state.interrupted = True
+    if corpus is not None:
+        corpus.save_rounds(hunt_seed, rounds.count)
     failures.finish()
     return state
 
@@ -123,20 +137,28 @@ class _Round:
         *,
         rounds: Rounds,
         limits: Limits,
+        corpus: Corpus | None,
         write: Write,
         progress: ReportState,
         failures: Failures,
         clock: Clock,
     ) -> None:
-        self._worker, self._rounds, self._state = worker, rounds, state
+        self._worker, self._rounds, self._state, self._corpus = worker, rounds, state, corpus
         self._limits, self._write, self._progress, self._failures = limits, write, progress, failures
         self._clock, self._since = clock, clock()
 
     def run(self) -> None:
         """Draw worlds, and add the findings to the state of the hunt."""
-        self._rounds.draw(self._examine_world)
+        keep: Keep = self._corpus.add if self._corpus is not None else lambda world, outcomes: None
+        self._rounds.draw(lambda world: self._examine_world(world, keep))
 
-    def _examine_world(self, world: World) -> None:
+    def run_again(self, worlds: Iterable[World]) -> None:
+        """Ask the questions of worlds that were kept, as those of a round."""
+        assert self._corpus is not None
+        for world in worlds:
+            self._examine_world(world, self._corpus.know)
+
+    def _examine_world(self, world: World, keep: Keep) -> None:
         """Examine a world, and handle its failures."""
         if self._limits.are_reached(self._state):
             return
@@ -144,7 +166,8 @@ class _Round:
         if not world.questions:
             self._state.worlds += 1
             return
-        outcomes = examine(self._worker, world, write=self._write)
+        outcomes = examine(self._worker, world, write=self._write, with_features=self._corpus is not None)
+        keep(world, outcomes)
         self._count(world, outcomes)
         for outcome in outcomes:
             if outcome.contradiction is not None and not self._limits.are_reached(self._state):

@@ -5,7 +5,6 @@ or more of a small one, so large tables have a share of the work. Work is counte
 the same everywhere.
 """
 
-import itertools
 from collections.abc import Callable
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -31,19 +30,25 @@ _ROUNDS_MAX = 2**32
 class Rounds:
     """The rounds of a hunt; their worlds depend on nothing but the seed and what the engine supports.
 
+    Args:
+        before: How many rounds of the seed are left out, because another hunt had them.
+
     Attributes:
+        count: The number of rounds of the seed until now, with those before.
         number: The number of the round that was drawn last, which no hunt of another seed has.
     """
 
-    def __init__(self, able: Capabilities, hunt_seed: int) -> None:
+    def __init__(self, able: Capabilities, hunt_seed: int, *, before: int = 0) -> None:
         self._able = able
-        self._numbers = itertools.count(hunt_seed * _ROUNDS_MAX)
+        self._first = hunt_seed * _ROUNDS_MAX
         self._work, self._work_of_large = 0.0, 0.0
-        self.number = hunt_seed * _ROUNDS_MAX
+        self.count = before
+        self.number = self._first + before
 
     def draw(self, visit: Callable[[World], None]) -> None:
         """Draw the next round, and visit each of its worlds but the simplest."""
-        self.number = next(self._numbers)
+        self.number = self._first + self.count
+        self.count += 1
         is_large = self._work_of_large < (self._work - _WORK_BEFORE_LARGE) * _LARGE_SHARE
         strategy = (
             worlds(self._able, questions_max=_QUESTIONS_OF_LARGE, repeats=LARGE)

@@ -1,5 +1,6 @@
 """The small engine, a client like a worker but in the process of the stand."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -51,6 +52,7 @@ class SmallEngine:
                 "tables": tables,
                 "areas": AREAS_OF_FILES if tables == "files" else ("dml",),
                 "settings": SETTINGS,
+                "features": True,
             }
         )
 
@@ -63,7 +65,13 @@ class SmallEngine:
             # The row group is a trap, which fails every reader that does not skip it.
             return {"error": f"OSError: {error}", "kind": "failed"}
         plain = all(self._is_plain(table) for table in request["tables"].values())
-        return {"answers": [self._answer(question, tables, plain) for question in request["questions"]]}
+        answers = []
+        for question in request["questions"]:
+            before = Counter(self.rules.saved)
+            answers.append(self._answer(question, tables, plain))
+            if request.get("features"):
+                answers[-1]["features"] = sorted(self.rules.saved - before)
+        return {"answers": answers}
 
     def close(self) -> None:
         """Do nothing, because there is no process to end."""

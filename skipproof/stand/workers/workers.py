@@ -50,6 +50,7 @@ class Hello:
     layouts: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     single_threaded: Mapping[str, str] = field(default_factory=dict)
     reader: str = ""
+    features: bool = False
 
     @classmethod
     def from_message(cls, message: Mapping[str, Any]) -> Self:
@@ -80,6 +81,7 @@ class Hello:
             layouts=message.get("layouts", {}),
             single_threaded=message.get("single_threaded", {}),
             reader=message.get("reader", message["engine"]),
+            features=bool(message.get("features", False)),
         )
 
 

@@ -226,10 +226,15 @@ def test_check_prints_a_verdict_and_its_status_is_the_verdict(tmp_path):
         (["--engine", "duckdb", "--class", "dml"], "duckdb answers aggregate, filter"),
         (["--engine", "duckdb", "--python", "/nowhere/python"], "cannot be started"),
         (["--engine", "duckdb", "--writer-python", "/nowhere"], "--writer-python: it runs a --writer"),
+        (["--engine", "duckdb", "--corpus", "{corpus}"], "--corpus: {corpus}/duckdb/rounds.json: it has no"),
     ],
-    ids=["engine", "class", "class of this engine", "interpreter", "writer"],
+    ids=["engine", "class", "class of this engine", "interpreter", "writer", "corpus"],
 )
-def test_bad_usage_gets_one_sentence(arguments, sentence):
+def test_bad_usage_gets_one_sentence(arguments, sentence, tmp_path):
+    (tmp_path / "duckdb").mkdir()
+    (tmp_path / "duckdb" / "rounds.json").write_text("[]")
+    arguments = [argument.format(corpus=tmp_path) for argument in arguments]
+    sentence = sentence.format(corpus=tmp_path)
     ran = CliRunner().invoke(app, ["check", *arguments])
     assert ran.exception is not None
     assert sentence in str(ran.exception)
