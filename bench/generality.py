@@ -3,6 +3,7 @@
     PYTHONPATH=. python bench/generality.py [--examples N] [--seeds N] [--jobs N] [--sample K] [--kind KIND]
         [--results FILE] [--survivors] [--reveal]
     PYTHONPATH=. python bench/generality.py --oracle [--cases N] [--seeds N] [--sample K] [--results FILE]
+    PYTHONPATH=. python bench/generality.py --compare-search N [--examples N] [--sample K] [--half open]
 
 Mutation operators make the mutants of the engine's source (`mutants/source`). The hash of its name puts each
 into the open half, whose survivors may be looked at to improve what is drawn, or into the closed half, of
@@ -12,6 +13,8 @@ faults that it was not improved with. Results go to a file at once, and a rerun 
 `--oracle` checks those that no hunt in the file found by another generator, then hunts them with other seeds,
 and prints the mutants that nothing told from the correct engine, in the form of
 `mutants/source/not_told_apart.txt`. The measurement leaves out those that this file lists.
+`--compare-search` hunts the mutants of a half one by one, uniformly and with a corpus that a hunt of the
+correct engine has kept, with N seeds, and prints the processor time until they are found. It prints no name.
 The command fails if the closed half is found in less than 85 % of the hunts, or is found by more than 10
 points less often than the open half.
 """
@@ -27,6 +30,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from mutants.source.comparing import UNIFORM, WITH_CORPUS, TimedSearch, compare_searches, summarize
 from mutants.source.directed import search_directed
 from mutants.source.measuring import (
     Line,
@@ -133,8 +137,24 @@ def _arguments() -> Any:
     parser.add_argument("--survivors", action="store_true", help="print open mutants that survive")
     parser.add_argument("--reveal", action="store_true", help="print closed ones too")
     parser.add_argument("--cases", type=int, default=CASES, help="of the oracle (default %(default)s)")
+    parser.add_argument("--compare-search", type=int, metavar="N", help="with and without a corpus, N seeds")
+    parser.add_argument("--half", choices=["open", "closed"], default="closed", help="of --compare-search")
     parser.add_argument("--oracle", action="store_true", help="list the mutants that are not told apart")
     return parser.parse_args()
+
+
+def print_comparison(mutants: Sequence[SourceMutant], seeds: Sequence[int], examples: int) -> None:
+    """Hunt mutants in both ways, and print the medians after each seed."""
+    searches: list[TimedSearch] = []
+    for seed in seeds:
+        searches += compare_searches(mutants, seed=seed, examples=examples)
+        uniform, with_corpus = (summarize(searches, way) for way in (UNIFORM, WITH_CORPUS))
+        for way, summary in ((UNIFORM, uniform), (WITH_CORPUS, with_corpus)):
+            print(
+                f"{way}: {summary.found:,} of {summary.hunts:,} hunts found their mutant, median "
+                f"{summary.seconds:.2f} s and {summary.examples:,.0f} examples"
+            )
+        print(f"ratio of the medians of time after seed {seed}: {with_corpus.seconds / uniform.seconds:.2f}")
 
 
 def _hunt(measurement: Measurement, mutants: Sequence[SourceMutant], seeds: Sequence[int], jobs: int) -> None:
@@ -176,6 +196,10 @@ def main() -> None:
         if not {mutant.name, mutant.key} & removed and arguments.kind in (None, mutant.kind)
     ]
     mutants = sample(candidates, arguments.sample)
+    if arguments.compare_search:
+        half = [mutant for mutant in candidates if mutant.is_open == (arguments.half == "open")]
+        print_comparison(sample(half, arguments.sample), range(arguments.compare_search), arguments.examples)
+        return
     first = ORACLE_SEED if arguments.oracle else 0
     seeds = range(first, first + arguments.seeds)
     measurement = Measurement(file=arguments.results, search="uniform", examples=arguments.examples)

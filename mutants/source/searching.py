@@ -68,12 +68,17 @@ class HuntFunction(Protocol):
         """Hunt until a limit is reached."""
 
 
+def one_finding(examples: int) -> Limits:
+    """Return the limits of a hunt that ends with its first finding, which is not shrunk."""
+    seconds = max(60.0, examples * _SECONDS_PER_EXAMPLE)
+    return Limits(examples=examples, seconds=seconds, findings=1, worlds_to_shrink=0)
+
+
 def search_each(hunt_one: HuntFunction = hunt) -> Search:
     """Return the search that hunts each mutant alone."""
 
     def search(mutants: Sequence[SourceMutant], *, seed: int, examples: int) -> Iterator[SearchResult]:
-        seconds = max(60.0, examples * _SECONDS_PER_EXAMPLE)
-        limits = Limits(examples=examples, seconds=seconds, findings=1, worlds_to_shrink=0)
+        limits = one_finding(examples)
         for mutant in mutants:
             engine = EngineCopy(mutant, tables=mutant.tables)
             state = hunt_one(engine, capabilities(engine), limits, hunt_seed=seed)

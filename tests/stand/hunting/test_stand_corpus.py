@@ -100,11 +100,9 @@ def _corpus_and_able(directory):
 
 def test_a_later_hunt_asks_the_kept_questions_first_and_goes_on_with_other_rounds(corpus_folder, tmp_path):
     shutil.copytree(corpus_folder, tmp_path, dirs_exist_ok=True)
-    before = [
-        json.dumps(question.json())
-        for path in sorted((corpus_folder / "worlds").glob("*.json"))
-        for question in world_from_text(path.read_text()).questions
-    ]
+    worlds = [world_from_text(text) for _, text in sorted(kept_texts(corpus_folder).items())]
+    worlds.sort(key=lambda world: len(world.questions), reverse=True)
+    before = [json.dumps(question.json()) for world in worlds for question in world.questions]
     engine = Recorded()
     hunt_with(engine, tmp_path, replace(LIMITS, examples=len(before) + 40))
     assert engine.questions[: len(before)] == before
