@@ -2,12 +2,14 @@
 
 import ast
 import json
+import math
 import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from mutants.source.comparing import UNIFORM, WITH_CORPUS, compare_searches, summarize
 from mutants.source.copies import EngineCopy
 from mutants.source.directed import rule_violation, search_directed
 from mutants.source.measuring import Measurement, Share, difference, not_told_apart, sample, share
@@ -111,6 +113,19 @@ def test_a_mutant_that_refuses_all_questions_ends_a_search() -> None:
     mutant = _mutant("answering.limit_rows: condition to False 1")
     (result,) = search_together([mutant], seed=SEED, examples=5)
     assert (result.verdict, result.examples) == ("", 0)
+
+
+def test_hunts_with_and_without_a_corpus_are_compared_on_the_same_mutants() -> None:
+    """One mutant is wrong of plain questions, the other right."""
+    wrong = _mutant("judging.TruthRules.may_match: returns False 1")
+    unfound = _mutant("statistics.StatisticsRules.next_character: number more 1")
+    searches = list(compare_searches([wrong, unfound], seed=SEED, examples=25))
+    for way in (UNIFORM, WITH_CORPUS):
+        summary = summarize(searches, way)
+        assert (summary.found, summary.hunts) == (1, 2)
+        first, second = (search for search in searches if search.way == way)
+        assert 0 < first.examples <= 25
+        assert first.seconds < second.seconds == second.examples == math.inf
 
 
 def test_three_plain_questions_reveal_trivial_mutants_alone() -> None:
