@@ -35,7 +35,6 @@ class Corpus:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._novelty = Novelty()
-        self.kept = 0
         (directory / _WORLDS).mkdir(parents=True, exist_ok=True)
 
     def worlds(self, able: Capabilities) -> Iterator[World]:
@@ -62,7 +61,6 @@ class Corpus:
         new = [self._novelty.is_new(outcome) for outcome in outcomes]
         questions = tuple(question for question, is_new in zip(world.questions, new, strict=True) if is_new)
         if questions:
-            self.kept += len(questions)
             text = world_text(replace(world, questions=questions))
             _write(self._directory / _WORLDS / f"{sha256(text.encode()).hexdigest()[:_DIGITS]}.json", text)
 
