@@ -12,6 +12,7 @@ from pathlib import Path
 
 from skipproof.stand.hunt.examining import QuestionResult
 from skipproof.stand.hunt.novelty import Novelty
+from skipproof.stand.hunt.rounds import ROWS_PER_QUESTION, row_count
 from strategies.engines.capabilities import Capabilities
 from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import PYARROW
@@ -40,13 +41,14 @@ class Corpus:
     def worlds(self, able: Capabilities) -> Iterator[World]:
         """Yield the worlds that were kept before, as far as the engine has what they need.
 
-        Those with the most questions come first, because writing the files takes as long for one question.
+        Those with the most questions for their rows come first, because writing the files takes as long for
+        one question.
 
         Raises:
             UnreadableCorpus: a file is no world.
         """
         paths = sorted((self._directory / _WORLDS).glob("*.json"))
-        for world in sorted(map(_read_world, paths), key=lambda world: -len(world.questions)):
+        for world in sorted(map(_read_world, paths), key=questions_per_work, reverse=True):
             questions = tuple(question for question in world.questions if question.area in able.areas)
             if questions and _is_possible(world, able):
                 yield replace(world, questions=questions)
@@ -85,6 +87,11 @@ class Corpus:
         if not isinstance(rounds, dict) or not all(isinstance(count, int) for count in rounds.values()):
             raise UnreadableCorpus(f"{path}: it has no numbers of rounds")
         return rounds
+
+
+def questions_per_work(world: World) -> float:
+    """Return the number of a world's questions, divided by how much longer one takes than of no rows."""
+    return len(world.questions) / (1 + row_count(world) / ROWS_PER_QUESTION)
 
 
 def _read_world(path: Path) -> World:

@@ -20,7 +20,7 @@ ROUND = 9
 _LARGE_ROUND, _QUESTIONS_OF_LARGE = 3, 2 * QUESTIONS_MAX
 _LARGE_SHARE = 0.1
 # So many rows take an engine about as long as the rest of a question.
-_ROWS_PER_QUESTION = 500
+ROWS_PER_QUESTION = 500
 # The work, in questions of small tables, after which the first large table comes.
 _WORK_BEFORE_LARGE = 300
 # No hunt has more rounds, so that the hunts of two seeds have none in common.
@@ -77,8 +77,13 @@ class Rounds:
 
     def _count(self, world: World) -> None:
         """Count the work that a world will take."""
-        rows = sum(len(block) for table in world.tables.values() for block in table.blocks)
-        work = len(world.questions) * (1 + rows / _ROWS_PER_QUESTION)
+        rows = row_count(world)
+        work = len(world.questions) * (1 + rows / ROWS_PER_QUESTION)
         self._work += work
-        if rows > _ROWS_PER_QUESTION:
+        if rows > ROWS_PER_QUESTION:
             self._work_of_large += work
+
+
+def row_count(world: World) -> int:
+    """Return the number of rows of all tables."""
+    return sum(len(block) for table in world.tables.values() for block in table.blocks)

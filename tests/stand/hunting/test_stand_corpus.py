@@ -12,7 +12,7 @@ from mutants.small_engine.catalogue import MUTANTS
 from mutants.stand.novelties import BlindToDecisions
 from skipproof.stand.adapters.on_datafusion import OnDataFusion
 from skipproof.stand.adapters.on_duckdb import OnDuckDB
-from skipproof.stand.hunt.corpus import Corpus, UnreadableCorpus
+from skipproof.stand.hunt.corpus import Corpus, UnreadableCorpus, questions_per_work
 from skipproof.stand.hunt.examining import QuestionResult, examine
 from skipproof.stand.hunt.hunting import Limits, capabilities, hunt
 from skipproof.stand.hunt.novelty import Novelty
@@ -100,7 +100,7 @@ def _corpus_and_able(directory):
 def test_a_later_hunt_asks_the_kept_questions_first_and_goes_on_with_other_rounds(corpus_folder, tmp_path):
     shutil.copytree(corpus_folder, tmp_path, dirs_exist_ok=True)
     worlds = [world_from_text(text) for _, text in sorted(kept_texts(corpus_folder).items())]
-    worlds.sort(key=lambda world: len(world.questions), reverse=True)
+    worlds.sort(key=questions_per_work, reverse=True)
     before = [json.dumps(question.json()) for world in worlds for question in world.questions]
     engine = Recorded()
     hunt_with(engine, tmp_path, replace(LIMITS, examples=len(before) + 40))
@@ -184,3 +184,15 @@ def test_the_pruning_of_datafusion_is_a_feature_without_its_counts(stored_table)
     assert first == other
     assert any("pruned" in feature for feature in first)
     assert nowhere != first
+
+
+def test_worlds_of_many_rows_are_asked_after_those_of_few(corpus_folder):
+    """Their questions take ten times as long."""
+    (world, *_) = Corpus(corpus_folder).worlds(capabilities(SmallEngine()))
+    (name, table), *others = world.tables.items()
+    large = replace(table, blocks=(table.blocks[0] * 2_000,))
+    assert questions_per_work(replace(world, tables={name: large, **dict(others)})) < questions_per_work(
+        world
+    )
+    fewer = replace(world, questions=world.questions[:1])
+    assert questions_per_work(fewer) < questions_per_work(world)
