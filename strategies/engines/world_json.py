@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import StoredLayout, StoredTable
 from strategies.engines.questions import (
     Aggregate,
@@ -21,6 +20,7 @@ from strategies.engines.questions import (
     Subquery,
     Window,
 )
+from strategies.engines.worlds import World
 
 _CLASSES = {
     class_.__name__: class_

@@ -14,9 +14,9 @@ from skipproof.stand.hunt.examining import QuestionResult
 from skipproof.stand.hunt.novelty import Novelty
 from skipproof.stand.hunt.rounds import ROWS_PER_QUESTION, row_count
 from strategies.engines.capabilities import Capabilities
-from strategies.engines.engine_questions import World
 from strategies.engines.engine_tables import PYARROW
 from strategies.engines.world_json import world_from_text, world_text
+from strategies.engines.worlds import World
 
 _WORLDS, _ROUNDS = "worlds", "rounds.json"
 _DIGITS = 16
