@@ -101,7 +101,7 @@ def _out_of_order(question: Question, answer: Rows, whole_answer: Rows) -> Contr
         return [[_comparable(row[position]) for position in positions] for row in rows]
 
     extra = _bag(answer) - _bag(whole_answer)
-    if keys(answer) == keys(expected) and not extra:
+    if not extra and keys(answer) == keys(expected):
         return None
     missing = _bag(expected) - _bag(answer)
     difference = (

@@ -39,6 +39,7 @@ CASES = {
     "the wrong end": (ordered(limit=1), [ROWS[3]], Discrepancy.LOST),
     "behind the first": (ordered(limit=2, offset=1), [ROWS[0], ROWS[2]], None),
     "top of nothing": (ordered(limit=0), [], None),
+    "rows that lack the key": (ordered(), [row[1:] for row in [[], *ROWS]], Discrepancy.LOST),
 }
 
 

@@ -171,9 +171,9 @@ def test_a_hunt_that_is_ended_by_a_signal_tells_what_it_has_found(
                 os.kill(os.getpid(), number)
 
         worker, what, limits = arguments
-        return hunt(
-            worker, what, replace(limits, worlds_to_shrink=20), **options | {"progress": end_at_finding}
-        )
+        # A finding is kept when it is shrunk, which has a fifth of a hunt otherwise.
+        limits = replace(limits, worlds_to_shrink=20, shrinking_share=0.9)
+        return hunt(worker, what, limits, **options | {"progress": end_at_finding})
 
     monkeypatch.setattr(checking, "hunt", hunt_until_signal)
     report, findings = tmp_path / "report.html", tmp_path / "findings"
