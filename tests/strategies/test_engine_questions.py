@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 
+from pruning.metadata.table.structs import field_of
 from skipproof.stand.hunt.rounds import Rounds
 from strategies.engines.capabilities import Capabilities
 from strategies.engines.engine_tables import StoredLayout, StoredTable
@@ -318,7 +319,6 @@ def test_files_hold_the_rows_block_by_block(drawn_worlds, tmp_path):
 
 def _read(table: StoredTable, paths):
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     known = [*partitions(table), *({} for _ in paths)]
     schema = _whole(table).schema
@@ -326,7 +326,7 @@ def _read(table: StoredTable, paths):
     for path, fixed in zip(paths, known, strict=False):
         part = pq.ParquetFile(path).read()
         for name in table.layout.nested:
-            field = pc.struct_field(part[table.struct], name)
+            field = field_of(part[table.struct], name)
             part = part.drop_columns([name] if name in part.column_names else []).append_column(name, field)
         for name in schema.names:
             if name not in part.column_names:

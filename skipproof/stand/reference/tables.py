@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pruning.metadata.table.structs import field_of
 from skipproof.stand.reference.evaluating import Schema
 from skipproof.stand.reference.values import Row, Value, from_arrow, from_json
 from strategies.engines.questions import Json
@@ -207,7 +207,7 @@ def _leaf(columns: pa.Table, path: _Path) -> pa.ChunkedArray | None:
     """Return a column of a file, or a field of a struct, NULL where the struct is; None if it is absent."""
     if path[0] not in columns.column_names:
         return None
-    return pc.struct_field(columns[path[0]], path[1]) if len(path) > 1 else columns[path[0]]
+    return field_of(columns[path[0]], path[1]) if len(path) > 1 else columns[path[0]]
 
 
 def _unasked_leaf(columns: pa.Table, path: _Path, types: Mapping[str, str]) -> tuple[Sequence[Value], str]:
