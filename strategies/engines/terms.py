@@ -284,7 +284,7 @@ _CALLS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Apply], ...] = (
     (("//",), INTEGERS, _quotient),
     (("negate", "abs"), INTEGERS, _sign),
     (("<<", ">>"), INTEGERS, _shift),
-    *[(("cast",), INTEGERS, _cast)] * 4,
+    *[(("cast",), INTEGERS, _cast)] * 5,
     *[(("lower", "upper", "length"), ("string",), _text)] * 2,
     *[(("substring",), ("string",), _substring)] * 2,
     (("concat",), ("string",), _concatenation),

@@ -208,13 +208,17 @@ def test_a_world_shares_a_function_that_changes_the_order() -> None:
         pool = data.draw(value_pools(without=frozenset(TYPES) - {"int32", "string"}))
         scope = ConditionScope(EVERYTHING, {"a": pool})
         shared = data.draw(st.composite(lambda draw: shared_operand(draw, scope))())
-        assert shared is not None
+        if shared is None:
+            # No function that was tried is without an error over these values.
+            changed.append(False)
+            return
         values = sorted(set(pool.values), key=lambda value: order(value, pool.type))
         results = [shared.value_at({"a": value}) for value in values]
         keeps = None not in results and results == sorted(results, key=lambda x: order(x, shared.pool.type))
         changed.append(not keeps)
 
     look()
+    # The first function that comes changes the order of a quarter.
     assert sum(changed) > len(changed) / 3
 
 
