@@ -151,7 +151,7 @@ def print_comparison(mutants: Sequence[SourceMutant], seeds: Sequence[int], exam
         uniform, with_corpus = (summarize(searches, way) for way in (UNIFORM, WITH_CORPUS))
         for way, summary in ((UNIFORM, uniform), (WITH_CORPUS, with_corpus)):
             print(
-                f"{way}: {summary.found:,} of {summary.hunts:,} hunts found their mutant, median "
+                f"{way}: {summary.catches:,} of {summary.hunts:,} hunts found their mutant, median "
                 f"{summary.seconds:.2f} s and {summary.examples:,.0f} examples"
             )
         print(f"ratio of the medians of time after seed {seed}: {with_corpus.seconds / uniform.seconds:.2f}")

@@ -36,7 +36,7 @@ class TimedSearch:
 class WaySummary:
     """The medians of the hunts of one way."""
 
-    found: int
+    catches: int
     hunts: int
     seconds: float
     examples: float
@@ -80,7 +80,7 @@ def summarize(searches: Sequence[TimedSearch], way: str) -> WaySummary:
     """Return the medians of the hunts of one way, and how many found their mutant."""
     mine = [search for search in searches if search.way == way]
     return WaySummary(
-        found=sum(search.seconds < math.inf for search in mine),
+        catches=sum(search.seconds < math.inf for search in mine),
         hunts=len(mine),
         seconds=statistics.median(search.seconds for search in mine),
         examples=statistics.median(search.examples for search in mine),

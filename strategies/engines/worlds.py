@@ -91,7 +91,7 @@ def worlds(
     changes = areas == ["dml"]
     count = choose(draw, (1,) if changes else (1, *(questions_max,) * 4))
     questions = tuple(
-        _prepared(
+        _prepare(
             draw, scope, ASKS[choose(draw, areas)](draw, replace(scope, pivot=_pivot(draw, tables.values())))
         )
         for _ in range(count)
@@ -103,8 +103,8 @@ def worlds(
     return World(tables=tables, settings=_settings(draw, capabilities), questions=questions)
 
 
-def _prepared(draw: DrawFn, scope: ConditionScope, question: Question) -> Question:
-    """Draw whether a question is prepared, if the engine can and there is a constant for a parameter."""
+def _prepare(draw: DrawFn, scope: ConditionScope, question: Question) -> Question:
+    """Draw one question in eight as a prepared one, if the engine can and a constant can be a parameter."""
     if question.change is not None or not scope.has_functions("parameters"):
         return question
     has_constant = any(isinstance(part, Literal) for term in question.conditions for part in subterms(term))

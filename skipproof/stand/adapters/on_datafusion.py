@@ -156,7 +156,7 @@ class OnDataFusion(Adapter):
             raise Unsupported("changes of Parquet files")
         if not question.get("prepared"):
             return f"answer = rows(ctx.sql({self.sql.select(question)!r}).collect())\n"
-        prepare, first, last = self.sql.prepared(question)
+        prepare, first, last = self.sql.prepared_statements(question)
         return (
             f"ctx.sql({prepare!r})\n"
             "try:\n"

@@ -165,7 +165,7 @@ class OnDuckDB(Adapter):
             raise Unsupported("changes of Parquet files")
         if not question.get("prepared"):
             return f"answer = con.execute({self.sql.select(question)!r}).fetchall()\n"
-        *before, last = self.sql.prepared(question)
+        *before, last = self.sql.prepared_statements(question)
         text = "".join(f"con.execute({statement!r})\n" for statement in before)
         return f"{text}answer = con.execute({last!r}).fetchall()\n"
 

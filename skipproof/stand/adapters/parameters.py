@@ -10,11 +10,11 @@ def with_parameters(question: dict[str, Any]) -> tuple[dict[str, Any], list[dict
     """Return a question whose literals in WHERE have the number of their parameter, and these literals."""
     literals: list[dict[str, Any]] = []
 
-    def numbered(literal: dict[str, Any]) -> dict[str, Any]:
+    def number(literal: dict[str, Any]) -> dict[str, Any]:
         literals.append(literal)
         return dict(literal, parameter=len(literals))
 
-    return _change_literals(question, numbered), literals
+    return _change_literals(question, number), literals
 
 
 def with_nulls(question: dict[str, Any]) -> dict[str, Any]:

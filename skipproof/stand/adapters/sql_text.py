@@ -282,7 +282,7 @@ class Dialect:
         self.outputs = {}
         return text
 
-    def prepared(self, question: dict[str, Any]) -> list[str]:
+    def prepared_statements(self, question: dict[str, Any]) -> list[str]:
         """Return the statements that prepare a question, and execute it with NULL and with its constants.
 
         What the first execution leaves, as its plan, must not serve the second one.

@@ -122,7 +122,7 @@ def test_hunts_with_and_without_a_corpus_are_compared_on_the_same_mutants() -> N
     searches = list(compare_searches([wrong, unfound], seed=SEED, examples=25))
     for way in (UNIFORM, WITH_CORPUS):
         summary = summarize(searches, way)
-        assert (summary.found, summary.hunts) == (1, 2)
+        assert (summary.catches, summary.hunts) == (1, 2)
         first, second = (search for search in searches if search.way == way)
         assert 0 < first.examples <= 25
         assert first.seconds < second.seconds == second.examples == math.inf

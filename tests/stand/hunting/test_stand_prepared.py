@@ -141,15 +141,15 @@ def test_literals_of_conditions_are_parameters_and_no_others() -> None:
 
 def test_a_statement_is_prepared_once_and_first_executed_with_null() -> None:
     question = over(Call("=", (A, number(2))), Call("=", (S, Literal("$1", "string")))).json()
-    prepare, first, last = Dialect().prepared(question)
+    prepare, first, last = Dialect().prepared_statements(question)
     relation = """(SELECT * FROM "t" WHERE (("a" = $1) AND ("s" = $2))) AS "t\""""
     assert prepare == f'PREPARE stand AS SELECT "rid" FROM {relation}'
     assert first == "EXECUTE stand(CAST(NULL AS INTEGER), CAST(NULL AS VARCHAR))"
     assert last == "EXECUTE stand(2, '$1')"
-    typed = DataFusion().prepared(question)[0]
+    typed = DataFusion().prepared_statements(question)[0]
     assert typed.startswith("PREPARE stand(INTEGER, VARCHAR) AS ")
     without = over(Call("=", (A, A))).json()
-    assert [text.partition(" AS ")[0] for text in DataFusion().prepared(without)] == [
+    assert [text.partition(" AS ")[0] for text in DataFusion().prepared_statements(without)] == [
         "PREPARE stand",
         "EXECUTE stand",
         "EXECUTE stand",
