@@ -81,7 +81,7 @@ class Corpus:
         if not path.exists():
             return {}
         try:
-            rounds = json.loads(path.read_text())
+            rounds = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise UnreadableCorpus(f"{path}: {error}") from error
         if not isinstance(rounds, dict) or not all(isinstance(count, int) for count in rounds.values()):
@@ -97,7 +97,7 @@ def questions_per_work(world: World) -> float:
 def _read_world(path: Path) -> World:
     """Return the world in a file."""
     try:
-        return world_from_text(path.read_text())
+        return world_from_text(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise UnreadableCorpus(f"{path}: {error}") from error
 
@@ -112,5 +112,5 @@ def _is_possible(world: World, able: Capabilities) -> bool:
 def _write(path: Path, text: str) -> None:
     """Write a file at once, so that another hunt never reads a part of it."""
     beside = path.with_suffix(".new")
-    beside.write_text(text)
+    beside.write_text(text, encoding="utf-8")
     beside.replace(path)
