@@ -28,12 +28,12 @@ PACKAGES = {
 SCANNED = {"reader": "pyarrow"}
 
 
-def world(type_: str, cells: list[Json], where: Term | None = None, **asked: Any) -> World:
+def world(type_: str, cells: list[Json], where: Term | None = None, **parts: Any) -> World:
     """One table of a column and the row numbers, and a question about it."""
     columns = (Column("a", type_), ROW_NUMBER)
     table = StoredTable(columns=columns, blocks=(tuple((cell, row) for row, cell in enumerate(cells)),))
-    told = {"area": "filter", "source": Relation(table="t", where=where), "select": ("a", "rid"), **asked}
-    return World(tables={"t": table}, settings={}, questions=(Question(**told),))
+    parts = {"area": "filter", "source": Relation(table="t", where=where), "select": ("a", "rid"), **parts}
+    return World(tables={"t": table}, settings={}, questions=(Question(**parts),))
 
 
 def call_with_constants(function: str, type_: str, *values: Json) -> Call:
@@ -41,10 +41,10 @@ def call_with_constants(function: str, type_: str, *values: Json) -> Call:
     return Call(function, (Column("a", type_), *(Literal(value, type_) for value in values)))
 
 
-def as_deletes(asked: World) -> World:
+def as_deletes(filters: World) -> World:
     """Return the world with each filter replaced by a delete of the same rows."""
-    questions = tuple(replace(one, area="dml", change="delete") for one in asked.questions)
-    return replace(asked, questions=questions)
+    questions = tuple(replace(question, area="dml", change="delete") for question in filters.questions)
+    return replace(filters, questions=questions)
 
 
 def extreme(type_: str, cells: list[Json]) -> World:
