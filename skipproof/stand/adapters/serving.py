@@ -122,7 +122,7 @@ def _answer_request(adapter: Adapter, request: dict[str, Any], base: dict[str, A
         except BaseException as error:
             return failure(error) | _source_entry(before)
     answers = []
-    for text, question in zip(texts, request["questions"], strict=True):
+    for text, question in zip(texts, questions, strict=True):
         answers.append(_run_text(adapter, text, names, before))
         if request.get("features") and "rows" in answers[-1]:
             answers[-1]["features"] = _features(adapter, question, names)

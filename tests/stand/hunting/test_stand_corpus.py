@@ -18,6 +18,8 @@ from skipproof.stand.hunt.hunting import Limits, capabilities, hunt
 from skipproof.stand.hunt.novelty import Novelty
 from skipproof.stand.hunt.rounds import Rounds
 from skipproof.stand.reference.engine import SmallEngine
+from skipproof.stand.workers.engines import find_engine
+from skipproof.stand.workers.workers import Worker
 from strategies.engines.questions import Call, Column, Literal, Question, Relation
 from strategies.engines.world_json import world_from_text, world_text
 
@@ -184,6 +186,18 @@ def test_the_pruning_of_datafusion_is_a_feature_without_its_counts(stored_table)
     assert first == other
     assert any("pruned" in feature for feature in first)
     assert nowhere != first
+
+
+def test_the_plan_of_a_field_of_a_struct_is_that_of_its_path(tmp_path):
+    """The table has no other column of that name, so that DuckDB has no plan for the column alone."""
+    structs = pa.array([{"a": 1}, {"a": 2}], pa.struct([("a", pa.int64())]))
+    pq.write_table(pa.table({"s": structs, "rid": pa.array(range(2), pa.int64())}), tmp_path / "t.parquet")
+    columns = [{"name": "a", "type": "int64", "path": ["s", "a"]}, {"name": "rid", "type": "int64"}]
+    tables = {"t": {"columns": columns, "files": [str(tmp_path / "t.parquet")]}}
+    with Worker(find_engine("duckdb", python=None).command) as worker:
+        reply = worker.ask(tables=tables, settings={}, questions=[A_IS_ONE.json()], features=True)
+    (answer,) = reply["answers"]
+    assert any("Filters: " in feature for feature in answer["features"])
 
 
 def test_worlds_of_many_rows_are_asked_after_those_of_few(corpus_folder):
