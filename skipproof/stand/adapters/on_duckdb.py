@@ -85,6 +85,7 @@ class OnDuckDB(Adapter):
     def __init__(self) -> None:
         self.sql = DuckDB()
         self._set: set[str] = set()
+        self._writer: duckdb.DuckDBPyConnection | None = None
 
     def hello(self) -> dict[str, Any]:
         """Return the version and the abilities of DuckDB."""
@@ -175,13 +176,26 @@ class OnDuckDB(Adapter):
         return list(_operators(json.loads(text)))
 
     def write(self, table: dict[str, Any], path: str, options: dict[str, Any]) -> None:
-        """Write a file by COPY, with rows in the order of their blocks."""
-        con = duckdb.connect()
-        con.execute("SET timezone = 'UTC'")
-        for statement in self.table_statements("t", table):
-            con.execute(statement)
+        """Write a file by COPY, with rows in the order of their blocks.
+
+        All files are written through one database of their own, because it takes longer to open one than to
+        write a file; it is opened again after an error, which may have invalidated it.
+        """
+        if self._writer is None:
+            self._writer = duckdb.connect()
+            self._writer.execute("SET timezone = 'UTC'")
         options_text = "".join(f", {name} {json.dumps(value)}" for name, value in options.items())
-        con.execute(f"COPY (SELECT * FROM t) TO {self.sql.text(path)} (FORMAT parquet{options_text})")
+        try:
+            self._writer.execute("DROP TABLE IF EXISTS t")
+            for statement in self.table_statements("t", table):
+                self._writer.execute(statement)
+            self._writer.execute(
+                f"COPY (SELECT * FROM t) TO {self.sql.text(path)} (FORMAT parquet{options_text})"
+            )
+        except duckdb.Error:
+            self._writer.close()
+            self._writer = None
+            raise
 
 
 def _operators(plans: list[dict[str, Any]]) -> Iterator[str]:
