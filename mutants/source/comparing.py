@@ -21,6 +21,8 @@ from skipproof.stand.hunt.hunting import capabilities, hunt
 UNIFORM, WITH_CORPUS = "uniform", "with a corpus"
 # No seed of a measurement or of the oracle is as high.
 _CORPUS_SEED = 10_000
+# The length of the hunts that keep a corpus.
+CORPUS_EXAMPLES = 4_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +44,18 @@ class WaySummary:
     examples: float
 
 
-def compare_searches(mutants: Sequence[SourceMutant], *, seed: int, examples: int) -> Iterator[TimedSearch]:
-    """Hunt each mutant of Parquet files uniformly and with a corpus, and yield both hunts."""
+def compare_searches(
+    mutants: Sequence[SourceMutant], *, seed: int, examples: int, corpus_examples: int = CORPUS_EXAMPLES
+) -> Iterator[TimedSearch]:
+    """Hunt each mutant of Parquet files uniformly and with a corpus, and yield both hunts.
+
+    Args:
+        examples: The length of each hunt, if it does not find the mutant before.
+        corpus_examples: The length of the hunt that keeps the corpus.
+    """
     with TemporaryDirectory() as directory:
         folder, engine = Path(directory, "correct"), EngineCopy()
-        limits = one_finding(examples)
+        limits = one_finding(corpus_examples)
         hunt(engine, capabilities(engine), limits, hunt_seed=_CORPUS_SEED + seed, corpus=Corpus(folder))
         for mutant in mutants:
             if mutant.tables == "files":

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from pruning.errors import InputError
+from skipproof.commands.checking import prepare_folder
 from skipproof.commands.progress import show_progress
 from skipproof.pages import counted_noun
 from skipproof.stand.campaign.figures import (
@@ -77,13 +78,15 @@ def run_campaign(request: CampaignRequest, *, quiet: bool) -> CampaignResult:
     """Run the slices that a campaign has left, and write its page after each.
 
     Raises:
-        InputError: the file, an engine, or a directory of results cannot be used.
+        InputError: the file, an engine, or a directory of results or corpora cannot be used.
     """
     plan = read_plan(request.file)
     if request.seed is not None:
         plan = msgspec.structs.replace(plan, seeds=(request.seed,))
     if request.results is None and plan.results is None:
         raise InputError(f"{request.file}: it has no `results`: name the directory there, or as --results")
+    if plan.corpora is not None:
+        prepare_folder(f"{request.file}: `corpora`", Path(plan.corpora))
     store = CampaignStore(request.results or Path(plan.results or ""))
     earlier = [(str(path), campaign_figures(read_campaign(path))) for path in request.compare]
     environments = store.directory / _ENVIRONMENTS if plan.environments is None else Path(plan.environments)

@@ -214,13 +214,13 @@ def prepare_outputs(request: CheckRequest, report: Path | None) -> None:
     }
     for option, directory in options.items():
         if directory is not None:
-            _prepare_folder(option, directory)
+            prepare_folder(option, directory)
     if report is not None:
         pages.check_writable(report)
 
 
-def _prepare_folder(option: str, directory: Path) -> None:
-    """Make the directory that an option names, and check that a folder can be made in it.
+def prepare_folder(option: str, directory: Path) -> None:
+    """Make the directory that an option or a key of a file names, and check that a folder can be made in it.
 
     Raises:
         InputError: no folder can be made there.

@@ -1,6 +1,5 @@
 """Worlds as JSON and back, so that they can be kept in files."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -45,19 +44,19 @@ _CLASSES = {
 _CLASS, _SET, _MAP = "$class", "$set", "$map"
 
 
-def world_text(world: World) -> str:
-    """Return a world as one line of JSON."""
-    return json.dumps(_to_json(world), ensure_ascii=False, sort_keys=True) + "\n"
+def world_json(world: World) -> Json:
+    """Return a world as JSON."""
+    return _to_json(world)
 
 
-def world_from_text(text: str) -> World:
-    """Return the world of `world_text`.
+def world_from_json(document: Json) -> World:
+    """Return the world of `world_json`.
 
     Raises:
-        ValueError: the text is no world.
+        ValueError: the document is no world.
     """
     try:
-        world = _from_json(json.loads(text))
+        world = _from_json(document)
     except (KeyError, TypeError) as error:
         raise ValueError(f"no world: {error}") from error
     if not isinstance(world, World):

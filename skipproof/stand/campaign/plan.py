@@ -83,6 +83,7 @@ class Plan(_Keys, frozen=True, kw_only=True):
         seeds: The seeds that slices take in turn.
         areas: The classes of questions, by default all that an engine answers.
         environments: The directory of environments, by default one in `results`.
+        corpora: The directory of a corpus for each engine; without it, none is kept.
     """
 
     engine: Annotated[tuple[PlannedEngine, ...], msgspec.Meta(min_length=1)]
@@ -93,6 +94,7 @@ class Plan(_Keys, frozen=True, kw_only=True):
     seeds: Annotated[tuple[Seed, ...], msgspec.Meta(min_length=1)] = (0,)
     areas: Texts | None = None
     environments: Text | None = None
+    corpora: Text | None = None
 
     def areas_of(self, engine: PlannedEngine) -> tuple[str, ...] | None:
         """Return the classes of questions of an engine; None is all that it answers."""
@@ -111,7 +113,7 @@ class Plan(_Keys, frozen=True, kw_only=True):
     def identity(self) -> dict[str, Any]:
         """Return what must be the same where a campaign goes on: everything but its length and its places."""
         document: dict[str, Any] = msgspec.to_builtins(self)
-        for name in ("results", "budget_seconds", "environments"):
+        for name in ("results", "budget_seconds", "environments", "corpora"):
             del document[name]
         for engine in document["engine"]:
             for name in ("seconds", "hours", "examples"):

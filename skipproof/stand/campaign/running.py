@@ -17,6 +17,7 @@ from skipproof.stand.campaign.slices import (
     finding_prefix,
     seen_by_finding,
 )
+from skipproof.stand.hunt.corpus import Corpus, UnreadableCorpus
 from skipproof.stand.hunt.examining import Write
 from skipproof.stand.hunt.findings import (
     ConfirmedFinding,
@@ -252,6 +253,7 @@ class Campaign:
                     limits,
                     hunt_seed=seed,
                     earlier=earlier,
+                    corpus=self._corpus(worker.hello.engine, asked=ordinal > 0),
                     write=write,
                     progress=self._progress(label, say),
                 )
@@ -262,6 +264,8 @@ class Campaign:
                 findings = self._save_findings(worker, label, confirmed, write)
             except WorkerError as error:
                 raise UnusableEngine(engine.started_by, str(error)) from error
+            except UnreadableCorpus as error:
+                raise InputError(f"{self._file}: `corpora`: {error}") from error
             return Slice(
                 label=label,
                 engine=worker.hello.engine,
@@ -278,6 +282,11 @@ class Campaign:
                 findings=findings,
                 again=own_duplicates(state, earlier, confirmed),
             )
+
+    def _corpus(self, engine: str, *, asked: bool) -> Corpus | None:
+        """Return the corpus of an engine in all its releases; the first slice of each asks what is kept."""
+        corpora = self._plan.corpora
+        return None if corpora is None else Corpus(Path(corpora) / engine, asked=asked)
 
     def _progress(self, label: str, say: SayProgress) -> ReportState:
         """Return a function that reports the state of an engine's hunt every few seconds."""

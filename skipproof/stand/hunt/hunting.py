@@ -32,9 +32,10 @@ from strategies.engines.worlds import World
 WORLDS_PER_TIGHTNESS = 3
 # A question of one world of so many is asked again and again with several threads.
 WORLDS_PER_RACE = 10
+# While there is a corpus, one world of so many is explained: that may take as long as asking it.
+WORLDS_PER_EXPLANATION = 4
 
 ReportState: TypeAlias = Callable[[Hunt], None]
-Keep: TypeAlias = Callable[[World, Sequence[QuestionResult]], None]
 
 
 def capabilities(
@@ -122,7 +123,7 @@ def hunt(
     except KeyboardInterrupt:
         state.interrupted = True
     if corpus is not None:
-        corpus.save_rounds(hunt_seed, rounds.count)
+        corpus.finish(hunt_seed, rounds.count)
     failures.finish()
     return state
 
@@ -149,26 +150,30 @@ class _Round:
 
     def run(self) -> None:
         """Draw worlds, and add the findings to the state of the hunt."""
-        keep: Keep = self._corpus.add if self._corpus is not None else lambda world, outcomes: None
-        self._rounds.draw(lambda world: self._examine_world(world, keep))
+        self._rounds.draw(lambda world: self._examine_world(world, self._corpus))
 
     def run_again(self, worlds: Iterable[World]) -> None:
         """Ask the questions of worlds that were kept, as those of a round."""
-        assert self._corpus is not None
         for world in worlds:
-            self._examine_world(world, self._corpus.know)
+            self._examine_world(world, None)
 
-    def _examine_world(self, world: World, keep: Keep) -> None:
-        """Examine a world, and handle its failures."""
+    def _examine_world(self, world: World, corpus: Corpus | None) -> None:
+        """Examine a world, and handle its failures.
+
+        Args:
+            corpus: Keeps the world if it shows something new; None does not look.
+        """
         if self._limits.are_reached(self._state):
             return
         world = without_fenced_questions(self._state, world)
         if not world.questions:
             self._state.worlds += 1
             return
-        outcomes = examine(self._worker, world, write=self._write, with_features=self._corpus is not None)
-        keep(world, outcomes)
-        self._count(world, outcomes)
+        explains = corpus is not None and self._state.worlds % WORLDS_PER_EXPLANATION == 0
+        outcomes = examine(self._worker, world, write=self._write, with_features=explains)
+        outcomes = self._count(world, outcomes)
+        if corpus is not None and (explains or not self._worker.hello.features):
+            corpus.add(world, outcomes)
         for outcome in outcomes:
             if outcome.contradiction is not None and not self._limits.are_reached(self._state):
                 alone = replace(world, questions=(outcome.question,))
@@ -177,8 +182,8 @@ class _Round:
         self._failures.continue_waiting()
         self._since = self._clock()
 
-    def _count(self, world: World, outcomes: list[QuestionResult]) -> None:
-        """Add the results of a world to the counts of the hunt."""
+    def _count(self, world: World, outcomes: list[QuestionResult]) -> list[QuestionResult]:
+        """Add the results of a world to the counts of the hunt; return them with what was skipped."""
         state, now = self._state, self._clock()
         took, self._since = now - self._since, now
         state.seconds += took
@@ -187,8 +192,9 @@ class _Round:
         state.no_opinion.update(outcome.no_opinion for outcome in outcomes if outcome.no_opinion)
         state.worlds += 1
         if state.worlds % WORLDS_PER_TIGHTNESS == 0:
-            self._measure(world, outcomes)
+            outcomes = self._measure(world, outcomes)
         self._progress(state)
+        return outcomes
 
     def _look_for_race(self, world: World, outcomes: list[QuestionResult]) -> None:
         """Ask the first question of some worlds with several threads, and handle a wrong answer."""
@@ -200,9 +206,12 @@ class _Round:
         if race is not None:
             self._failures.handle(*race, seed=self._rounds.number)
 
-    def _measure(self, world: World, outcomes: list[QuestionResult]) -> None:
-        """Add the tightness of the first question for which it can be measured."""
-        for outcome in outcomes:
+    def _measure(self, world: World, outcomes: list[QuestionResult]) -> list[QuestionResult]:
+        """Add the tightness of the first question for which it can be measured.
+
+        What it skips, or does not, is a feature of that question: the only one of an engine that tells none.
+        """
+        for ordinal, outcome in enumerate(outcomes):
             measures = [
                 measure
                 for measure in measure_tightness(self._worker, world, outcome, write=self._write)
@@ -212,4 +221,6 @@ class _Round:
                 self._state.skippable[measure.family] += measure.skippable
                 self._state.skipped[measure.family] += measure.skipped
             if measures:
-                return
+                features = (*outcome.features, *(measure.feature for measure in measures))
+                return [*outcomes[:ordinal], replace(outcome, features=features), *outcomes[ordinal + 1 :]]
+        return outcomes

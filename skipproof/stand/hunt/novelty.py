@@ -4,36 +4,43 @@ A feature is a pair: a part of the question, such as a function with the type th
 became of the question, such as a filter in the engine's plan, or row groups that were not read.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
+from typing import TypeAlias
 
 from skipproof.stand.hunt.examining import QuestionResult
 from strategies.engines.questions import Call, Column, Question, Subquery, Term, subterms
 
-# A question with fewer new features is not kept: of most questions one pair is new.
+# A question with fewer new features is not new: of most questions one pair is.
 FEATURES_MIN = 2
+
+Feature: TypeAlias = tuple[str, str]
 
 
 class Novelty:
     """The features of the questions until now."""
 
     def __init__(self) -> None:
-        self._features: set[tuple[str, str]] = set()
+        self._features: set[Feature] = set()
 
-    def is_new(self, outcome: QuestionResult) -> bool:
-        """Tell whether a question has features enough that none before it had, and add them."""
-        if outcome.refused:
-            return False
-        new = features(outcome) - self._features
+    def add(self, question: Question, effects: Sequence[str]) -> bool:
+        """Add the features of a question, and tell whether enough of them are new."""
+        new = features(question, effects) - self._features
         self._features |= new
         return len(new) >= FEATURES_MIN
 
 
-def features(outcome: QuestionResult) -> set[tuple[str, str]]:
-    """Return the pairs of a part of a question and a thing that became of it."""
+def effects_of(outcome: QuestionResult) -> tuple[str, ...]:
+    """Return what became of a question: rows or none, and what is known of the engine's decisions."""
+    if outcome.refused:
+        return ()
     rows = (outcome.with_statistics or {}).get("rows")
-    ends = ("an error" if rows is None else "rows" if rows else "no rows", *outcome.features)
-    return set(product(_parts(outcome.question), ends))
+    return ("an error" if rows is None else "rows" if rows else "no rows", *outcome.features)
+
+
+def features(question: Question, effects: Sequence[str]) -> set[Feature]:
+    """Return the pairs of a part of a question and a thing that became of it."""
+    return set(product(_parts(question), effects))
 
 
 def _parts(question: Question) -> Iterator[str]:

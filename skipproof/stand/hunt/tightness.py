@@ -41,6 +41,12 @@ class Tightness:
     skippable: int
     skipped: int
 
+    @property
+    def feature(self) -> str:
+        """The family, and whether all, some or none of the row groups are skipped."""
+        share = "all" if self.skipped == self.skippable else "some" if self.skipped else "none"
+        return f"{share} skipped by {self.family}"
+
 
 def measure_tightness(
     worker: EngineClient, world: World, outcome: QuestionResult, *, write: Write

@@ -27,11 +27,14 @@ def finding() -> Finding:
 def quick_hunts(finding: Finding) -> Iterator[None]:
     """Hunts of 20 examples that take no time: the broken engine fails in every second slice."""
 
-    def scripted_hunt(worker, able, limits, *, hunt_seed, earlier, write, progress) -> Hunt:
+    def scripted_hunt(worker, able, limits, *, hunt_seed, earlier, corpus, write, progress) -> Hunt:
         traits = tuple(known_finding.traits for known_finding in earlier)
         again = Counter({ordinal: known_finding.again for ordinal, known_finding in enumerate(earlier)})
         state = Hunt(earlier=traits, again=again, examples=20, seconds=2.0)
         progress(state)
+        if corpus is not None:
+            list(corpus.worlds(able))
+            corpus.finish(hunt_seed, 1)
         if not worker.is_broken or not hunt_seed % 2:
             return state
         if finding.traits in traits:

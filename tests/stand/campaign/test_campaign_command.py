@@ -79,12 +79,17 @@ def test_a_finished_campaign_only_writes_its_page_again(first_run, place) -> Non
         (["/nowhere.toml"], "/nowhere.toml: it cannot be read"),
         (["{place}/unplaced.toml"], "unplaced.toml: it has no `results`: name the directory there, or as --"),
         (["{place}/nightly.toml", "--results", "{place}/nightly.toml"], "cannot be written"),
+        (["{place}/unkept.toml"], "unkept.toml: `corpora` {place}/nightly.toml: it cannot be written"),
     ],
-    ids=["seed", "compare", "file", "results", "a file for a directory"],
+    ids=["seed", "compare", "file", "results", "a file for a directory", "corpora"],
 )
 def test_bad_usage_of_a_campaign_gets_one_sentence(arguments, sentence, first_run, place) -> None:
     text = '[[engine]]\nname = "arrow"\nexamples = 1\n'
     (place / "unplaced.toml").write_text(text, encoding="utf-8")
+    (place / "unkept.toml").write_text(
+        f'results = "{place}/other"\ncorpora = "{place}/nightly.toml"\n{text}', encoding="utf-8"
+    )
+    sentence = sentence.format(place=place)
     raised = invoke(*(argument.format(place=place) for argument in arguments)).exception
     assert isinstance(raised, InputError)
     assert sentence in str(raised)

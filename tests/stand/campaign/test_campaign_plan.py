@@ -132,7 +132,7 @@ def test_classes_of_an_engine_come_before_those_of_the_campaign() -> None:
 
 def test_a_campaign_stays_the_same_if_its_length_or_its_places_change() -> None:
     plan = parse_plan('results = "a"\nenvironments = "e"\n' + ENGINE + "seconds = 1\n")
-    longer = parse_plan('results = "b"\nbudget_seconds = 9999\n' + ENGINE + "hours = 1\n")
+    longer = parse_plan('results = "b"\ncorpora = "c"\nbudget_seconds = 9999\n' + ENGINE + "hours = 1\n")
     assert plan.identity() == longer.identity()
     for change in ("seeds = [1]", "slice_seconds = 1", 'areas = ["topk"]'):
         assert parse_plan(f"{change}\n{ENGINE}seconds = 1\n").identity() != plan.identity()

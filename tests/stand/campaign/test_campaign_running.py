@@ -1,5 +1,6 @@
 """A campaign goes on where a killed run was, and its state is whole or not there."""
 
+import json
 import os
 import re
 import signal
@@ -19,6 +20,7 @@ from pruning.errors import InputError
 from skipproof.stand.campaign import running
 from skipproof.stand.campaign.plan import Plan
 from skipproof.stand.campaign.slices import CampaignStore, Slice, read_campaign
+from skipproof.stand.hunt.corpus import Corpus
 from skipproof.stand.hunt.hunting import Hunt
 
 pytestmark = pytest.mark.usefixtures("quick_hunts")
@@ -261,3 +263,27 @@ def test_an_interrupted_slice_is_kept_and_the_next_run_goes_on(tmp_path, monkeyp
     assert campaign["broken"][0] == first["broken"][0]
     assert [finished.examples for finished in campaign["broken"]] == [5, 20, 20]
     assert len({finished.seed for finished in campaign["broken"]}) == 3
+
+
+def test_the_first_slice_asks_the_corpora_and_all_slices_keep(tmp_path, monkeypatch) -> None:
+    """A corpus that cannot be read is named with the key of the file."""
+    calls = []
+
+    class Watched(Corpus):
+        def __init__(self, directory: Path, *, asked: bool = False) -> None:
+            calls.append((directory.name, asked))
+            super().__init__(directory, asked=asked)
+
+    monkeypatch.setattr("skipproof.stand.campaign.running.Corpus", Watched)
+    plan = msgspec.structs.replace(plan_of(60), corpora=str(tmp_path / "corpora"))
+    store = CampaignStore(tmp_path / "results")
+    with store.open(plan):
+        slices = list(campaign_of(plan, store).run(lambda *_: None))
+    engines = {finished.label: finished.engine for finished in slices}
+    assert calls == [(engines[finished.label], finished.ordinal > 0) for finished in slices]
+    index = next((tmp_path / "corpora").glob("*/index.json"))
+    assert json.loads(index.read_text())["rounds"].keys() == {str(finished.seed) for finished in slices}
+    index.write_text("no JSON")
+    other = CampaignStore(tmp_path / "others")
+    with other.open(plan), pytest.raises(InputError, match=r"nightly.toml: `corpora`: .*index.json: "):
+        list(campaign_of(plan, other).run(lambda *_: None))

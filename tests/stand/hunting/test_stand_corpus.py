@@ -9,21 +9,21 @@ import pyarrow.parquet as pq
 import pytest
 
 from mutants.small_engine.catalogue import MUTANTS
-from mutants.stand.novelties import BlindToDecisions
+from mutants.stand.novelties import BlindToDecisions, as_kept, most_features_of_all
 from skipproof.stand.adapters.on_datafusion import OnDataFusion
 from skipproof.stand.adapters.on_duckdb import OnDuckDB
-from skipproof.stand.hunt.corpus import Corpus, UnreadableCorpus, questions_per_work
+from skipproof.stand.hunt.corpus import Corpus, KeptWorld, UnreadableCorpus, most_features_first
 from skipproof.stand.hunt.examining import QuestionResult, examine
-from skipproof.stand.hunt.hunting import Limits, capabilities, hunt
-from skipproof.stand.hunt.novelty import Novelty
+from skipproof.stand.hunt.hunting import WORLDS_PER_EXPLANATION, Limits, capabilities, hunt
+from skipproof.stand.hunt.novelty import Novelty, effects_of
 from skipproof.stand.hunt.rounds import Rounds
 from skipproof.stand.reference.engine import SmallEngine
 from skipproof.stand.workers.engines import find_engine
 from skipproof.stand.workers.workers import Worker
 from strategies.engines.questions import Call, Column, Literal, Question, Relation
-from strategies.engines.world_json import world_from_text, world_text
+from strategies.engines.world_json import world_from_json, world_json
 
-LIMITS = Limits(examples=60, worlds_to_shrink=0)
+LIMITS = Limits(examples=200, worlds_to_shrink=0)
 A_IS_ONE = Question(
     area="filter",
     source=Relation(table="t", where=Call("=", (Column("a", "int64"), Literal(1, "int64")))),
@@ -32,26 +32,41 @@ A_IS_ONE = Question(
 
 
 class Recorded(SmallEngine):
-    """An engine whose questions over the pruned form are recorded."""
+    """An engine whose questions over the pruned form are recorded, and how many it explained."""
 
     def __init__(self):
         super().__init__()
         self.questions = []
+        self.explained = 0
 
     def ask(self, **request):
         """Answer a request."""
-        if request.get("features"):
+        if any("files" in table for table in request["tables"].values()):
             self.questions += [json.dumps(question) for question in request["questions"]]
+        if request.get("features"):
+            self.explained += len(request["questions"])
         return super().ask(**request)
 
 
-def hunt_with(engine, directory, limits=LIMITS):
+def hunt_with(engine, directory, limits=LIMITS, *, asked=False):
     able = capabilities(engine, areas=("filter", "topk"))
-    return hunt(engine, able, limits, hunt_seed=4, corpus=Corpus(directory))
+    return hunt(engine, able, limits, hunt_seed=4, corpus=Corpus(directory, asked=asked))
 
 
 def kept_texts(directory):
     return {path.name: path.read_text() for path in (directory / "worlds").glob("*.json")}
+
+
+def kept_worlds(directory):
+    """The worlds in the order of the index."""
+    index = json.loads((directory / "index.json").read_text())
+    texts = kept_texts(directory)
+    assert sorted(index["order"]) == sorted(texts)
+    return [world_from_json(json.loads(texts[name])["world"]) for name in index["order"]]
+
+
+def questions_of(worlds):
+    return [json.dumps(question.json()) for world in worlds for question in world.questions]
 
 
 @pytest.fixture(scope="module")
@@ -67,51 +82,80 @@ def result_with(*features):
     )
 
 
-def test_worlds_are_the_same_after_they_were_text():
+def test_worlds_are_the_same_after_they_were_json():
     worlds = []
     Rounds(capabilities(SmallEngine()), 3).draw(worlds.append)
-    assert [world_from_text(world_text(world)) for world in worlds] == worlds
+    assert [world_from_json(json.loads(json.dumps(world_json(world)))) for world in worlds] == worlds
 
 
-@pytest.mark.parametrize(("novelty", "is_kept"), [(Novelty, True), (BlindToDecisions, False)])
-def test_a_question_with_a_new_decision_is_kept(novelty, is_kept):
+@pytest.mark.parametrize(("novelty", "is_new"), [(Novelty, True), (BlindToDecisions, False)])
+def test_a_question_with_a_decision_of_its_own_is_new(novelty, is_new):
     """The mutant looks at the question and its rows alone."""
     rule = novelty()
-    assert rule.is_new(result_with("row groups"))
-    assert not rule.is_new(result_with("row groups"))
-    assert rule.is_new(result_with("row groups", "pages")) is is_kept
-    assert not rule.is_new(result_with("row groups", "pages"))
-    assert not rule.is_new(replace(result_with("filters"), refused="no such function"))
+    assert rule.add(A_IS_ONE, effects_of(result_with("row groups")))
+    assert not rule.add(A_IS_ONE, effects_of(result_with("row groups")))
+    assert rule.add(A_IS_ONE, effects_of(result_with("row groups", "pages"))) is is_new
+    assert not rule.add(A_IS_ONE, effects_of(result_with("row groups", "pages")))
+    assert not rule.add(A_IS_ONE, effects_of(replace(result_with("filters"), refused="no such function")))
 
 
-def test_only_the_new_questions_of_a_world_are_kept(tmp_path):
-    (world, *_) = Corpus.worlds(*_corpus_and_able(tmp_path))
-    corpus = Corpus(tmp_path / "other")
-    twice = replace(world, questions=(A_IS_ONE, A_IS_ONE))
+def test_a_world_is_kept_whole_if_one_of_its_questions_is_new(corpus_folder, tmp_path):
+    """Writing its files takes as long as asking all of them."""
+    world, *_ = kept_worlds(corpus_folder)
+    corpus, twice = Corpus(tmp_path), replace(world, questions=(A_IS_ONE, A_IS_ONE))
     corpus.add(twice, [result_with("pages"), result_with("pages")])
-    (text,) = kept_texts(tmp_path / "other").values()
-    assert world_from_text(text) == replace(world, questions=(A_IS_ONE,))
-
-
-def _corpus_and_able(directory):
-    engine = SmallEngine()
-    hunt_with(engine, directory, replace(LIMITS, examples=1))
-    return Corpus(directory), capabilities(engine)
+    (text,) = kept_texts(tmp_path).values()
+    assert world_from_json(json.loads(text)["world"]) == twice
+    corpus.add(replace(twice, settings={"other": "x"}), [result_with("pages"), result_with("pages")])
+    assert list(kept_texts(tmp_path).values()) == [text]
 
 
 def test_a_later_hunt_asks_the_kept_questions_first_and_goes_on_with_other_rounds(corpus_folder, tmp_path):
     shutil.copytree(corpus_folder, tmp_path, dirs_exist_ok=True)
-    worlds = [world_from_text(text) for _, text in sorted(kept_texts(corpus_folder).items())]
-    worlds.sort(key=questions_per_work, reverse=True)
-    before = [json.dumps(question.json()) for world in worlds for question in world.questions]
+    before = questions_of(kept_worlds(corpus_folder))
     engine = Recorded()
     hunt_with(engine, tmp_path, replace(LIMITS, examples=len(before) + 40))
     assert engine.questions[: len(before)] == before
-    first, second = (json.loads((folder / "rounds.json").read_text()) for folder in (corpus_folder, tmp_path))
+    first, second = (
+        json.loads((folder / "index.json").read_text())["rounds"] for folder in (corpus_folder, tmp_path)
+    )
     assert first["4"] < second["4"]
     alone = Recorded()
     hunt_with(alone, tmp_path / "none", replace(LIMITS, examples=40))
     assert not set(alone.questions[:20]) & set(engine.questions[len(before) :])
+
+
+def test_a_hunt_that_goes_on_in_the_same_release_asks_nothing_again(corpus_folder, tmp_path):
+    shutil.copytree(corpus_folder, tmp_path, dirs_exist_ok=True)
+    engine = Recorded()
+    hunt_with(engine, tmp_path, replace(LIMITS, examples=20), asked=True)
+    assert engine.questions
+    assert not set(engine.questions) & set(questions_of(kept_worlds(corpus_folder)))
+
+
+def test_only_some_worlds_are_explained_and_none_without_a_corpus(tmp_path):
+    engine = Recorded()
+    state = hunt_with(engine, tmp_path)
+    assert 0 < engine.explained < len(engine.questions) / (WORLDS_PER_EXPLANATION / 2)
+    assert len(kept_texts(tmp_path)) <= state.worlds / WORLDS_PER_EXPLANATION + 1
+    alone = Recorded()
+    hunt(alone, capabilities(alone), replace(LIMITS, examples=60), hunt_seed=4)
+    assert alone.explained == 0
+
+
+def test_what_was_skipped_is_the_feature_of_an_engine_that_tells_none(tmp_path):
+    engine = SmallEngine()
+    engine.hello = replace(engine.hello, features=False)
+    hunt_with(engine, tmp_path)
+    words = {
+        effect
+        for text in kept_texts(tmp_path).values()
+        for of_question in json.loads(text)["effects"]
+        for effect in of_question
+    }
+    skipping = words - {"rows", "no rows", "an error"}
+    assert skipping
+    assert all(" skipped by " in word for word in skipping)
 
 
 def test_two_hunts_of_one_seed_and_one_corpus_are_the_same(corpus_folder, tmp_path):
@@ -133,7 +177,7 @@ def test_a_finding_among_the_kept_questions_needs_no_corpus(corpus_folder, tmp_p
 
 
 def test_questions_that_an_engine_does_not_have_stay_in_the_corpus_unasked(corpus_folder):
-    every = list(Corpus(corpus_folder).worlds(capabilities(SmallEngine())))
+    every = kept_worlds(corpus_folder)
     able = capabilities(SmallEngine(), areas=("topk",))
     without_switches = replace(able, settings={})
     assert {question.area for world in every for question in world.questions} == {"filter", "topk"}
@@ -144,10 +188,10 @@ def test_questions_that_an_engine_does_not_have_stay_in_the_corpus_unasked(corpu
     assert not any(world.settings for world in Corpus(corpus_folder).worlds(without_switches))
 
 
-@pytest.mark.parametrize("name", ["worlds/0.json", "rounds.json"])
+@pytest.mark.parametrize("name", ["worlds/0.json", "index.json"])
 def test_a_corpus_that_cannot_be_read_is_refused_with_the_file(name, tmp_path):
     Corpus(tmp_path)
-    for text in ("no JSON", "[]", '{"$class": "Column"}'):
+    for text in ("no JSON", "[]", '{"world": {}, "effects": []}', '{"rounds": {"4": 1}, "order": [1]}'):
         (tmp_path / name).write_text(text)
         with pytest.raises(UnreadableCorpus, match=name):
             hunt_with(SmallEngine(), tmp_path)
@@ -200,13 +244,35 @@ def test_the_plan_of_a_field_of_a_struct_is_that_of_its_path(tmp_path):
     assert any("Filters: " in feature for feature in answer["features"])
 
 
-def test_worlds_of_many_rows_are_asked_after_those_of_few(corpus_folder):
-    """Their questions take ten times as long."""
-    (world, *_) = Corpus(corpus_folder).worlds(capabilities(SmallEngine()))
-    (name, table), *others = world.tables.items()
-    large = replace(table, blocks=(table.blocks[0] * 2_000,))
-    assert questions_per_work(replace(world, tables={name: large, **dict(others)})) < questions_per_work(
-        world
+def kept_world(world, *effects_, questions=1, rows=1):
+    """A world of so many equal questions and rows, with what became of the first."""
+    (name, table), *_ = world.tables.items()
+    table = replace(table, blocks=(table.blocks[0][:1] * rows,))
+    others = ((),) * (questions - 1)
+    return KeptWorld(
+        replace(world, tables={name: table}, questions=(A_IS_ONE,) * questions), (effects_, *others)
     )
-    fewer = replace(world, questions=world.questions[:1])
-    assert questions_per_work(fewer) < questions_per_work(world)
+
+
+def order_faults(order, world):
+    """The rules of the order that a function of it breaks."""
+    few, many = kept_world(world, "x"), kept_world(world, "x", "y", "z")
+    other, twice = kept_world(world, "v"), kept_world(world, "x", "y")
+    wide, long = kept_world(world, "x", rows=5_000), kept_world(world, "x", questions=12)
+    return {
+        name
+        for name, worlds, right in (
+            ("more features", [few, many], [1, 0]),
+            ("features that another has", [twice, other, many], [2, 1, 0]),
+            ("rows", [wide, few], [1, 0]),
+            ("questions", [long, few], [1, 0]),
+        )
+        if order(worlds) != right
+    }
+
+
+def test_worlds_with_the_most_new_features_for_their_work_are_asked_first(corpus_folder):
+    world, *_ = kept_worlds(corpus_folder)
+    assert not order_faults(most_features_first, world)
+    assert order_faults(as_kept, world)
+    assert {"features that another has", "rows"} <= order_faults(most_features_of_all, world)
