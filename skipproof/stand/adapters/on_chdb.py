@@ -9,6 +9,7 @@ import functools
 import inspect
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -67,6 +68,12 @@ _LAYOUTS: dict[str, list[Any]] = {
 }
 
 
+# A line of a plan that names a kind of index; one that tells how much it left; a value.
+_INDEX = re.compile(r"Min-Max|Partition|PrimaryKey|Skip")
+_LEFT = re.compile(r"(Parts|Granules): (\d+)/(\d+)")
+_VALUE = re.compile(r"'[^']*'|\b\d[\w.:+-]*")
+
+
 class OnChDB(Adapter):
     """Runs questions in one session; each request makes its tables anew and resets earlier settings."""
 
@@ -85,6 +92,7 @@ class OnChDB(Adapter):
             # NOT IN passes over NULL in the other table.
             "without": {"functions": _functions_missing(), "types": [], "joins": ["not in"]},
             "settings": settings_to_try(_FILE_SETTINGS | COMMON_SETTINGS),
+            "features": True,
             "writes": True,
             "layouts": {name: values for name, values in _LAYOUTS.items() if name in _defaults()},
         }
@@ -170,6 +178,11 @@ class OnChDB(Adapter):
         values = self.sql.parameters(literals)
         return f"answer = rows_of({self.sql.select(numbered)!r}, params={values!r})\n"
 
+    def features(self, question: dict[str, Any], names: dict[str, Any]) -> list[str]:
+        """Return the lines of the plan, and how much each kind of index left."""
+        rows = names["rows_of"]("EXPLAIN indexes = 1 " + self.sql.select(question))
+        return list(plan_features([line for (line,) in rows]))
+
     def write(self, table: dict[str, Any], path: str, options: dict[str, Any]) -> None:
         """Write a Parquet file, with rows in the order of their blocks.
 
@@ -229,3 +242,19 @@ def _connection() -> Any:
 
 
 ADAPTER = OnChDB
+
+
+def plan_features(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of a plan without values; of counts, whether an index leaves all, some or none."""
+    index = ""
+    for line in lines:
+        text = line.strip(" │└─├")
+        left = _LEFT.fullmatch(text)
+        if left is not None:
+            unit, count, total = left.groups()
+            share = "all" if count == total else "some" if int(count) else "no"
+            yield f"{index} leaves {share} {unit.lower()}"
+        elif _INDEX.fullmatch(text):
+            index = text
+        elif text:
+            yield _VALUE.sub("?", text)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,10 @@ _SCANS_LISTS = any(
 )
 _UNIFIES = keyword(_SCAN, "missing_columns") is not None and keyword(_SCAN, "extra_columns") is not None
 _WRITE = "write_parquet" if hasattr(pl.DataFrame, "write_parquet") else "to_parquet"
-
+_EXPLAINS = hasattr(pl.LazyFrame, "explain")
+# What differs between plans of the same shape: paths, other texts than names of columns, names of filters,
+# numbers.
+_VALUE = re.compile(r'(col\([^)]*\))|\[/[^\]]*\]|"[^"]*"|[0-9a-f]{8}-[0-9a-f-]{27}|\b\d[\w.:+-]*')
 
 # The options of written files.
 _LAYOUTS: dict[str, list[Any]] = {
@@ -69,6 +73,7 @@ class OnPolars(Adapter):
                 "joins": joins_missing(),
             },
             "settings": _settings(),
+            "features": _EXPLAINS,
             "writes": True,
             "layouts": {name: tried for name, tried in _LAYOUTS.items() if _writes_with(name)},
         }
@@ -89,6 +94,11 @@ class OnPolars(Adapter):
         if question["change"]:
             raise Unsupported("changes of Parquet files")
         return f"answer = {chain_text(question)}.{self.collect}.rows()\n"
+
+    def features(self, question: dict[str, Any], names: dict[str, Any]) -> list[str]:
+        """Return the lines of the optimized plan, without values."""
+        plan = eval(chain_text(question), dict(names)).explain()
+        return [_VALUE.sub(lambda match: match[1] or "?", line.strip()) for line in plan.splitlines()]
 
     def write(self, table: dict[str, Any], path: str, options: dict[str, Any]) -> None:
         """Write a file by `write_parquet`, with rows in the order of their blocks."""

@@ -10,8 +10,10 @@ import pytest
 
 from mutants.small_engine.catalogue import MUTANTS
 from mutants.stand.novelties import BlindToDecisions, as_kept, most_features_of_all
+from skipproof.stand.adapters.on_chdb import plan_features
 from skipproof.stand.adapters.on_datafusion import OnDataFusion
 from skipproof.stand.adapters.on_duckdb import OnDuckDB
+from skipproof.stand.adapters.on_polars import OnPolars
 from skipproof.stand.hunt.corpus import Corpus, KeptWorld, UnreadableCorpus, most_features_first
 from skipproof.stand.hunt.examining import QuestionResult, examine
 from skipproof.stand.hunt.hunting import WORLDS_PER_EXPLANATION, Limits, capabilities, hunt
@@ -230,6 +232,37 @@ def test_the_pruning_of_datafusion_is_a_feature_without_its_counts(stored_table)
     assert first == other
     assert any("pruned" in feature for feature in first)
     assert nowhere != first
+
+
+def test_the_plans_of_polars_are_features_without_their_constants_and_paths(stored_table):
+    first, other = features_of(OnPolars(), stored_table, (1, 2))
+    assert first == other
+    assert 'SELECTION: col("a") == ?' in first
+    assert "Parquet SCAN ?" in first
+
+
+def test_what_the_indexes_of_clickhouse_leave_is_a_feature_without_counts():
+    lines = [
+        "ReadFromMergeTree (default.t)",
+        "   Prewhere filter column:  b = 'x' AND a > 12",
+        "   Indexes:",
+        "     PrimaryKey",
+        "       Condition: (rid in [3, 3])",
+        "       Parts: 2/2",
+        "       Granules: 1/5",
+        "│  └──Skip",
+        "       Parts: 0/2",
+        "",
+    ]
+    assert list(plan_features(lines)) == [
+        "ReadFromMergeTree (default.t)",
+        "Prewhere filter column:  b = ? AND a > ?",
+        "Indexes:",
+        "Condition: (rid in [?, ?])",
+        "PrimaryKey leaves all parts",
+        "PrimaryKey leaves some granules",
+        "Skip leaves no parts",
+    ]
 
 
 def test_the_plan_of_a_field_of_a_struct_is_that_of_its_path(tmp_path):
