@@ -128,7 +128,11 @@ def expected_count(question: Question, rows: int) -> int:
 
 
 def _bag(rows: Rows) -> Counter[Any]:
-    return Counter(tuple(_comparable(cell) for cell in row) for row in rows)
+    """Return how often each row is there, in a hashable form."""
+    try:
+        return Counter(map(tuple, rows))
+    except TypeError:
+        return Counter(tuple(_comparable(cell) for cell in row) for row in rows)
 
 
 def _comparable(cell: Json) -> Any:

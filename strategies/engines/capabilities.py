@@ -41,6 +41,10 @@ class Operand:
     value_at: Callable[[Mapping[str, Json]], Json] = lambda row: None
 
 
+# A table with so many rows is large.
+_ROWS_OF_LARGE = 300
+
+
 @dataclass(frozen=True, slots=True)
 class ConditionScope:
     """The columns that a condition may name, each with its pool of values, and the available functions.
@@ -60,6 +64,11 @@ class ConditionScope:
     pivot: Mapping[str, Json] = field(default_factory=dict)
     shared: Operand | None = None
     block_ends: Sequence[int] = ()
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the first table has more rows than a block of a small one, so that LIMIT may skip much."""
+        return bool(self.block_ends) and self.block_ends[-1] >= _ROWS_OF_LARGE
 
     def has_functions(self, *functions: str) -> bool:
         """Tell whether the engine has all these functions."""

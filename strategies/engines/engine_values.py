@@ -20,7 +20,7 @@ TYPE_FAMILIES = (
     *[("string",)] * 5,
     *[("float64", "float64", "float32")] * 5,
     *[("timestamp(us)", "date", "timestamp(ms)", "timestamp(ns)", "timestamp(us,UTC)")] * 3,
-    *[("decimal(9,2)", "decimal(18,6)", "decimal(38,10)")] * 2,
+    *[("decimal(9,2)", "decimal(18,6)", "decimal(38,10)")] * 3,
     *[("uint64", "uint32", "uint16", "uint8")] * 2,
     ("binary",),
     ("boolean",),

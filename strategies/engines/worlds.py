@@ -19,6 +19,7 @@ from strategies.engines.questions import Json, Literal, Question, subterms
 from strategies.engines.terms import shared_operand
 
 _OFTEN = ("filter", "filter", "limit", "topk", "join", "aggregate", "window", "set", "subquery")
+_LIMITED = ("limit", "topk")
 _OF_TWO_TABLES = ("join", "set", "subquery")
 _ONE_IN_FOUR: st.SearchStrategy[bool] = st.sampled_from((False, False, False, True))
 _ONE_IN_EIGHT: st.SearchStrategy[bool] = st.sampled_from((*(False,) * 7, True))
@@ -88,6 +89,9 @@ def worlds(
     )
     if scope.has_functions("expression") and draw(st.booleans()):
         scope = replace(scope, shared=shared_operand(draw, scope))
+    if scope.is_large:
+        # What needs many rows is mostly LIMIT, OFFSET and the order.
+        areas += [area for area in areas if area in _LIMITED for _ in range(2)]
     changes = areas == ["dml"]
     count = choose(draw, (1,) if changes else (1, *(questions_max,) * 4))
     questions = tuple(

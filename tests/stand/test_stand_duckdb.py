@@ -129,6 +129,22 @@ def test_a_connection_that_answers_nothing_more_is_opened_anew(adapter, monkeypa
         assert failed["kind"] == "failed"
 
 
+@pytest.mark.parametrize("adapter", [on_duckdb.OnDuckDB, on_duckdb_tables.OnDuckDBTables])
+def test_tables_with_long_runs_have_all_rows_in_their_order(adapter, monkeypatch):
+    values = [["x", -0.0], [None, 0.0], ["y", None]]
+    counts = (on_duckdb._RUN_MIN - 1, on_duckdb._RUN_MIN, 2_048)
+    rows = [row for row, count in zip(values, counts, strict=True) for _ in range(count)]
+    numbered = [[*row, number] for number, row in enumerate(rows)]
+    columns = [{"name": name, "type": type_} for name, type_ in (("a", "string"), ("b", "float64"))]
+    table = {
+        "columns": [*columns, {"name": "rid", "type": "int64"}],
+        "blocks": [numbered[:-9], numbered[-9:]],
+    }
+    monkeypatch.setitem(TABLES, "t", table)
+    question = Question(area="filter", source=LEFT, select=("a", "b", "rid"))
+    assert repr(answers(adapter(), [question])) == repr([numbered])
+
+
 def test_row_groups_are_filled_where_their_size_cannot_be_told(monkeypatch):
     monkeypatch.setattr(on_duckdb_tables, "rows_per_group", lambda: 122_880)
     adapter = on_duckdb_tables.OnDuckDBTables()

@@ -1,11 +1,15 @@
 """The contract of a Python adapter: the order of its texts, and the names and types that it gets."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
+from hypothesis import find, given
+from hypothesis import strategies as st
 
+from mutants.stand.row_runs import runs_of_any_numbers, runs_of_equal_values
 from skipproof.stand.adapters import serving
-from skipproof.stand.adapters.serving import Adapter, Unsupported, parse_nested_type, struct_fields
+from skipproof.stand.adapters.serving import Adapter, Unsupported, parse_nested_type, runs, struct_fields
 
 
 class Recorder(Adapter):
@@ -180,3 +184,31 @@ def test_an_engine_that_ended_while_tables_were_opened_is_started_again_for_the_
     base["engine"]["over"] = True
     request = {"tables": {}, "questions": [{"text": "1"}]}
     assert serving._answer_request(adapter, request, base) == {"answers": [{"rows": [[2]]}]}
+
+
+# Rows as those of large tables: some are there several times, and their numbers mostly count up.
+NUMBERED_ROWS = st.lists(
+    st.tuples(st.sampled_from(([True], [1], [0.0], [-0.0], [None], ["x"])), st.sampled_from((1, 1, 1, 2))),
+    max_size=8,
+).map(
+    lambda drawn: [
+        [*values, sum(step for _, step in drawn[: at + 1])] for at, (values, _) in enumerate(drawn)
+    ]
+)
+
+
+def expanded(rows, runs_of=runs):
+    """The text of rows after they were runs."""
+    return repr([[*row[:-1], row[-1] + at] for row, count in runs_of(rows) for at in range(count)])
+
+
+@given(NUMBERED_ROWS)
+def test_runs_are_the_rows_and_no_two_could_be_one(rows) -> None:
+    assert expanded(rows) == repr(rows)
+    for (row, count), (after, _) in pairwise(runs(rows)):
+        assert repr([*row[:-1], row[-1] + count]) != repr(after)
+
+
+@pytest.mark.parametrize("mutant", [runs_of_any_numbers, runs_of_equal_values])
+def test_wrong_runs_are_found_out(mutant) -> None:
+    assert find(NUMBERED_ROWS, lambda rows: expanded(rows, mutant) != repr(rows))

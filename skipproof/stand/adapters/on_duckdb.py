@@ -6,13 +6,13 @@ import functools
 import json
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
 import duckdb
 
-from .serving import Adapter, Unsupported, flattened
+from .serving import Adapter, Unsupported, flattened, runs
 from .sql_text import Dialect
 
 
@@ -60,6 +60,8 @@ class DuckDB(Dialect):
 
 # A constant in the condition of a plan.
 _CONSTANT = re.compile(r"'[^']*'|\b\d[\w.:+-]*")
+# Fewer equal rows than these are written out.
+_RUN_MIN = 20
 # The options of written files.
 _LAYOUTS: dict[str, list[Any]] = {
     "dictionary_size_limit": [1],
@@ -149,10 +151,30 @@ class OnDuckDB(Adapter):
         columns = table["columns"]
         typed = ", ".join(f"{self.sql.name(c['name'])} {self.sql.type(c['type'])}" for c in columns)
         yield f"CREATE TABLE {self.sql.name(name)} ({typed})"
+        yield from self.insertions(self.sql.name(name), flattened(table), columns)
+
+    def insertions(
+        self, place: str, rows: Iterable[list[Any]], columns: list[dict[str, Any]], more: str = ""
+    ) -> Iterator[str]:
+        """Yield the statements that insert rows in their order: one for each long run, others together.
+
+        Args:
+            more: What follows the values of each row.
+        """
         types = [column["type"] for column in columns]
-        rows = [f"({', '.join(map(self.cell, row, types))})" for row in flattened(table)]
-        if rows:
-            yield f"INSERT INTO {self.sql.name(name)} VALUES {', '.join(rows)}"
+        waiting: list[str] = []
+        for row, count in runs(rows):
+            *cells, number = texts = list(map(self.cell, row, types))
+            if count < _RUN_MIN:
+                numbers = [number, *(str(row[-1] + ordinal) for ordinal in range(1, count))]
+                waiting += [f"({', '.join([*cells, text])}{more})" for text in numbers]
+                continue
+            if waiting:
+                yield f"INSERT INTO {place} VALUES {', '.join(waiting)}"
+                waiting = []
+            yield f"INSERT INTO {place} SELECT {', '.join(texts)} + range{more} FROM range({count})"
+        if waiting:
+            yield f"INSERT INTO {place} VALUES {', '.join(waiting)}"
 
     def cell(self, value: Any, type_: str) -> str:
         """Return a value as SQL, including the sign of NaN."""

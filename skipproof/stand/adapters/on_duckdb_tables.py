@@ -94,9 +94,8 @@ class OnDuckDBTables(OnDuckDB):
             yield "BEGIN"
         for block in table["blocks"]:
             for rows, fill in _places(block, database):
-                cells = [self._row(row, table) for row in rows]
-                yield f"INSERT INTO {full} VALUES " + ", ".join(f"({row}, true)" for row in cells)
-                yield f"INSERT INTO {full} SELECT {cells[0]}, false FROM range({fill})"
+                yield from self.insertions(full, rows, table["columns"], ", true")
+                yield f"INSERT INTO {full} SELECT {self._row(rows[0], table)}, false FROM range({fill})"
         if database == _WIDE:
             yield "COMMIT"
         if _layout(table).get("checkpoint") == _BEFORE:

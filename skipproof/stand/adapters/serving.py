@@ -16,6 +16,7 @@ import os
 import re
 import struct
 import sys
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 PROTOCOL = 1
@@ -323,3 +324,22 @@ def python_text(value: Any) -> str:
 def flattened(table: dict[str, Any]) -> list[list[Any]]:
     """Return all rows of a table of blocks."""
     return [row for block in table["blocks"] for row in block]
+
+
+def runs(rows: Iterable[list[Any]]) -> Iterator[tuple[list[Any], int]]:
+    """Yield the first of consecutive rows, equal but for the last value, which counts up, and their number.
+
+    Large tables have few such runs, which an engine makes faster than it reads their rows.
+    """
+    first: list[Any] = []
+    count = 0
+    for row in rows:
+        is_number = type(row[-1]) is int and count and type(first[-1]) is int
+        if is_number and row[-1] == first[-1] + count and repr(row[:-1]) == repr(first[:-1]):
+            count += 1
+            continue
+        if count:
+            yield first, count
+        first, count = row, 1
+    if count:
+        yield first, count
