@@ -213,7 +213,8 @@ def _coalesce(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand:
 
     def value_at(row: Mapping[str, Json]) -> Json:
         value = inner.value_at(row)
-        return other.value if value is None else value
+        # None of a column is NULL; of what is computed, it may be another value that is not computed here.
+        return other.value if value is None and isinstance(inner.term, Column) else value
 
     return Operand(Call("coalesce", (inner.term, other), inner.pool.type), inner.pool, value_at)
 

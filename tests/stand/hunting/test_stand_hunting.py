@@ -36,7 +36,9 @@ def silent():
 def finished_hunt():
     wrong = WRONG.engine()
     # How soon shrinking ends is not the machine's affair.
-    limits = Limits(examples=400, findings=1, seconds_to_shrink=600.0, worlds_to_shrink=250)
+    limits = Limits(
+        examples=400, findings=1, seconds_to_shrink=600.0, worlds_to_shrink=250, shrinking_share=0.999
+    )
     return wrong, hunt(wrong, capabilities(wrong, areas=("filter",)), limits)
 
 
@@ -226,13 +228,13 @@ def test_check_prints_a_verdict_and_its_status_is_the_verdict(tmp_path):
         (["--engine", "duckdb", "--class", "dml"], "duckdb answers aggregate, filter"),
         (["--engine", "duckdb", "--python", "/nowhere/python"], "cannot be started"),
         (["--engine", "duckdb", "--writer-python", "/nowhere"], "--writer-python: it runs a --writer"),
-        (["--engine", "duckdb", "--corpus", "{corpus}"], "--corpus: {corpus}/duckdb/rounds.json: it has no"),
+        (["--engine", "duckdb", "--corpus", "{corpus}"], "--corpus: {corpus}/duckdb/index.json: Expected"),
     ],
     ids=["engine", "class", "class of this engine", "interpreter", "writer", "corpus"],
 )
 def test_bad_usage_gets_one_sentence(arguments, sentence, tmp_path):
     (tmp_path / "duckdb").mkdir()
-    (tmp_path / "duckdb" / "rounds.json").write_text("[]")
+    (tmp_path / "duckdb" / "index.json").write_text("[]")
     arguments = [argument.format(corpus=tmp_path) for argument in arguments]
     sentence = sentence.format(corpus=tmp_path)
     ran = CliRunner().invoke(app, ["check", *arguments])
