@@ -25,6 +25,8 @@ _TYPES = {
     "binary": "bytes", "date": "time", "timestamp": "time", "boolean": "boolean",
 }  # fmt: skip
 
+_TYPE_FAMILIES = frozenset(_TYPES.values())
+
 AGAINST_THE_REFERENCE = "against the reference"
 _ERROR, _WORDS = "error: ", 12
 # The traits of data and files that can be the cause of a failure.
@@ -58,10 +60,15 @@ def cause(failure_traits: frozenset[str]) -> frozenset[str]:
     error_traits = frozenset(trait for trait in failure_traits if trait.startswith(_ERROR))
     if error_traits:
         return error_traits
-    odd = {
+    odd = frozenset(
         trait for trait in failure_traits if trait in _ODD_TRAITS or trait.startswith(("written by", "with "))
-    }
-    return frozenset(odd | (failure_traits & set(_TYPES.values()))) if odd else failure_traits
+    )
+    return odd | type_traits(failure_traits) if odd else failure_traits
+
+
+def type_traits(failure_traits: frozenset[str]) -> frozenset[str]:
+    """Return the families of types among traits."""
+    return failure_traits & _TYPE_FAMILIES
 
 
 def error_words(wrong: Contradiction) -> str:

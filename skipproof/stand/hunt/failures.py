@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from skipproof.stand.hunt import fences
-from skipproof.stand.hunt.causes import cause, error_words, traits
+from skipproof.stand.hunt.causes import cause, error_words, traits, type_traits
 from skipproof.stand.hunt.examining import QuestionResult
 from skipproof.stand.hunt.shrinking import Fails, tried_worlds
 from skipproof.stand.hunt.state import Fence, Finding, Hunt, Limits
 from strategies.engines.worlds import World
 
-# Of the failures like a finding, the first `_SHRUNK_FIRST` are shrunk, then one in `_SHRUNK_ONE_IN`.
+# Of the failures like a finding, the first `_SHRUNK_FIRST` of each family of types are shrunk, then one in
+# `_SHRUNK_ONE_IN`: what is wrong in one type only must not be taken for what is wrong in all.
 _SHRUNK_FIRST, _SHRUNK_ONE_IN = 3, 10
 _WAITING_MAX = 20
 # The most worlds that are examined to find the traits of a fence, or a failure outside of it.
@@ -61,8 +62,9 @@ class Failures:
         self._sought, self._clock = sought, clock
         # By the kind and the cause of the failure, so that a frequent cause does not fill the queue.
         self._waiting: dict[tuple[tuple[str, ...], frozenset[str]], _Shrinking] = {}
-        # The number of failures that resemble each finding.
-        self._alike = Counter(state.again)
+        # The number of failures that resemble each finding, of each set of families of types.
+        self._alike: Counter[tuple[int, frozenset[str]]] = Counter()
+        self._known: Counter[int] = Counter(state.again)
 
     def handle(self, alone: World, outcome: QuestionResult, *, seed: int) -> None:
         """Shrink and keep a failure, let it wait, or count it if it is a duplicate or behind a fence.
@@ -83,7 +85,7 @@ class Failures:
                 state.fenced[fence.ordinal] += 1
                 return
         ordinal = state.similar_finding(failure.traits)
-        if ordinal is not None and not self._is_shrunk_again(ordinal):
+        if ordinal is not None and not self._is_shrunk_again(ordinal, failure):
             self._count_duplicate(ordinal)
         elif self._sought(failure.world, failure.outcome):
             self._shrink(_Shrinking(failure))
@@ -119,10 +121,11 @@ class Failures:
             seconds=self._state.seconds,
         )
 
-    def _is_shrunk_again(self, ordinal: int) -> bool:
+    def _is_shrunk_again(self, ordinal: int, failure: Finding) -> bool:
         """Tell whether to shrink a failure like a finding too, because it may have another cause."""
-        times = self._alike[ordinal]
-        self._alike[ordinal] += 1
+        key = ordinal, type_traits(failure.traits)
+        times = self._known[ordinal] + self._alike[key]
+        self._alike[key] += 1
         return times < _SHRUNK_FIRST or times % _SHRUNK_ONE_IN == 0
 
     def _shrink(self, shrinking: _Shrinking) -> None:

@@ -105,6 +105,32 @@ def test_a_fence_of_one_trait_hides_the_quiet_mutant(monkeypatch: pytest.MonkeyP
     assert quiet_findings(state) == []
 
 
+def shrunk(types: list[str]) -> list[bool]:
+    """Tell of failures like one finding, each with a column of a type, whether it is shrunk."""
+    wrong = engine(LOUD)
+    state = Hunt(earlier=(frozenset({"filter: rows added", "inequality", "NULL"}),))
+    failures = Failures(
+        state, LIMITS, examine=lambda candidate: examine(wrong, candidate)[0], sought=lambda *_: True
+    )
+    tries = []
+    for type_ in types:
+        column = Column("a", type_)
+        failing = world(Call("!=", (column, Literal(1, type_))), 1, None, 5, column=column)
+        (outcome,) = examine(wrong, failing)
+        before, state.examples = state.worlds_shrinking, state.examples + 1_000
+        failures.handle(failing, outcome, seed=0)
+        tries.append(state.worlds_shrinking > before)
+    return tries
+
+
+def test_the_first_failures_of_each_type_are_shrunk_although_a_finding_is_like_them(monkeypatch) -> None:
+    """What is wrong in one type only would else be taken for what is wrong in all; the mutant does."""
+    types = ["int32"] * 5 + ["float64"] * 4
+    assert shrunk(types) == [True] * 3 + [False] * 2 + [True] * 3 + [False]
+    monkeypatch.setattr("skipproof.stand.hunt.failures.type_traits", lambda failure_traits: frozenset())
+    assert shrunk(types) == [True] * 3 + [False] * 6
+
+
 def test_what_is_behind_a_fence_is_not_shrunk_but_in_one_world_of_twenty() -> None:
     """There, a failure with another cause too is made simpler until it is outside of the fence."""
     both = world(Call("or", (Call("!=", (A, Literal(5, "int32"))), Call("is null", (A,)))), None, 5)
