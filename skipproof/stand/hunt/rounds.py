@@ -19,9 +19,8 @@ ROUND = 9
 # Writing a large table takes long, so that it is asked more questions, and few of them make a round.
 _LARGE_ROUND, _QUESTIONS_OF_LARGE = 3, 2 * QUESTIONS_MAX
 _LARGE_SHARE = 0.15
-# So many rows take an engine about as long as the rest of a question: DuckDB, Polars and pyarrow 2,000, the
-# small engine 500.
-ROWS_PER_QUESTION = 1_000
+# So many rows take DuckDB, Polars or pyarrow about as long as the rest of a question.
+ROWS_PER_QUESTION = 2_000
 # The work, in questions of small tables, after which the first large table comes.
 _WORK_BEFORE_LARGE = 300
 # No hunt has more rounds, so that the hunts of two seeds have none in common.
