@@ -1,14 +1,22 @@
 """The drawing of questions is general: it names no release and no report of a bug."""
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
 
 import skipproof.stand.hunt
 import strategies.engines
+from skipproof.stand.hunt.hunting import capabilities
+from skipproof.stand.reference.engine import SmallEngine
+from strategies.engines.capabilities import ConditionScope
+from strategies.engines.engine_tables import LARGE, SMALL, Writers
+from strategies.engines.joins import LEFT
+from strategies.engines.worlds import World, worlds
 
 # A release in three parts, or an engine's in two; a number of an issue or a pull request.
 _SPECIFIC = re.compile(
@@ -37,3 +45,50 @@ def test_no_release_or_report_stands_in_what_is_drawn(package: ModuleType) -> No
 def test_a_release_or_report_would_be_found(tmp_path: Path, line: str) -> None:
     (tmp_path / "weights.py").write_text(f"WEIGHT = 3\n{line}\n", encoding="utf-8")
     assert list(_specific_lines(tmp_path)) == [f"weights.py:2: {line}"]
+
+
+def drawn_worlds(repeats: Sequence[int], count: int, writers: Writers | None = None) -> list[World]:
+    """The worlds that are always drawn first."""
+    able = capabilities(SmallEngine(), **({} if writers is None else {"writers": writers}))
+    of_run: list[World] = []
+
+    @settings(
+        max_examples=count,
+        phases=(Phase.generate,),
+        derandomize=True,
+        database=None,
+        deadline=None,
+        # Worlds are large, and these are looked at, not shrunk.
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(worlds(able, repeats=repeats))
+    def look(world: World) -> None:
+        of_run.append(world)
+
+    look()
+    return of_run
+
+
+def far_limits(of_run: Sequence[World]) -> float:
+    """The share of questions of large tables whose OFFSET is at the end of a block, or beyond, unfiltered."""
+    counts: Counter[bool] = Counter()
+    for world in of_run:
+        first = next((len(block) for block in world.tables[LEFT].blocks if len(block) > 1), 0)
+        for question in world.questions if first else ():
+            counts[question.offset >= first - 1 and question.source.where is None] += 1
+    return counts[True] / counts.total()
+
+
+def test_large_tables_are_asked_for_what_needs_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mutant asks them for what small ones are asked for."""
+    share = far_limits(drawn_worlds(LARGE, 30))
+    monkeypatch.setattr(ConditionScope, "is_large", False)
+    assert share > 0.03 > far_limits(drawn_worlds(LARGE, 30))
+
+
+def test_the_writers_that_a_user_asked_for_write_half_of_the_tables() -> None:
+    writers: Writers = {"pyarrow": {}, "reader": {}, "another": {}}
+    counts = Counter(
+        table.layout.writer for world in drawn_worlds(SMALL, 100, writers) for table in world.tables.values()
+    )
+    assert 0.4 < counts["another"] / counts.total() < 0.6
