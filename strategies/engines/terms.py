@@ -3,7 +3,8 @@
 Each operand has a pool of its own values, from which constants beside it are chosen; half of them are its
 value at the pivot row. What engines do beyond the range of a type, with shifted negative numbers, or with
 times that nanoseconds cannot count differs, and is an error in some; such calls are drawn only over values
-that are none of these. A column's sum, difference or product with a constant alone may overflow.
+that are none of these. A column's sum, difference or product with a constant alone may overflow, and its sign
+may change where that does not fit.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +19,7 @@ from strategies.engines.capabilities import ConditionScope, Operand
 from strategies.engines.engine_tables import ValuePool
 from strategies.engines.engine_values import integer_range, order, values
 from strategies.engines.functions import DATE_PARTS, TRUNCATIONS, meaning, result_type, units_per_day
-from strategies.engines.questions import Call, Column, Json, Literal
+from strategies.engines.questions import Call, Column, Json, Literal, Term
 
 INTEGERS = ("int8", "int16", "int32", "int64")
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
@@ -152,10 +153,14 @@ def _arithmetic(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand 
         return _strict(operator, inner, column(scope, choose(draw, alike)))
     if shape == "reversed":
         return _strict(operator, small, inner)
-    fitting = _strict(operator, inner, small)
-    if fitting is None and isinstance(inner.term, Column) and draw(st.booleans()):
-        return Operand(Call(operator, (inner.term, small.term), type_), inner.pool)
-    return fitting
+    return _strict(operator, inner, small) or _overflowing(draw, operator, inner, small.term)
+
+
+def _overflowing(draw: DrawFn, function: str, inner: Operand, *others: Term) -> Operand | None:
+    """Draw half of the time a call of a column although some value does not fit its type."""
+    if not isinstance(inner.term, Column) or not draw(st.booleans()):
+        return None
+    return Operand(Call(function, (inner.term, *others), inner.pool.type), inner.pool)
 
 
 def _remainder(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
@@ -167,7 +172,8 @@ def _quotient(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | 
 
 
 def _sign(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
-    return _strict(choose(draw, ("negate", "abs")), inner)
+    function = choose(draw, ("negate", "abs"))
+    return _strict(function, inner) or _overflowing(draw, function, inner)
 
 
 def _shift(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:

@@ -51,7 +51,7 @@ def worlds(
 
     Shrinks to: one question, `a` compared with a literal.
     """
-    areas = _areas_of_a_world(draw, capabilities.areas)
+    areas = _areas_of_a_world(draw, capabilities.areas, is_large=1 not in repeats)
     pool_strategy = value_pools(without=capabilities.types_missing)
     own = [draw(pool_strategy)]
     if draw(st.booleans()):
@@ -122,11 +122,15 @@ def _decoys(able: ConditionScope) -> tuple[str, ...]:
     return ("", "before", "after", *(("dotted",) if able.has_functions("dotted name") else ()))
 
 
-def _areas_of_a_world(draw: DrawFn, areas: Sequence[str]) -> list[str]:
-    """Draw a world's areas: a change alone, or all of two tables, or all of one, some more than once."""
+def _areas_of_a_world(draw: DrawFn, areas: Sequence[str], *, is_large: bool) -> list[str]:
+    """Draw a world's areas: a change alone, or all of two tables, or all of one, some more than once.
+
+    Two large tables are rare, because their joins take long, and few of them need many rows.
+    """
     # All other areas filter, too, but their answers hide some wrong filters.
     weighted = [*areas, *(often for often in _OFTEN if often in areas)]
-    first = choose(draw, weighted)
+    of_one = [area for area in weighted if area not in _OF_TWO_TABLES]
+    first = choose(draw, of_one * 3 + weighted if is_large else weighted)
     if first == "dml":
         return [first]
     has_two = first in _OF_TWO_TABLES
