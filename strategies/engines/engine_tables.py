@@ -216,7 +216,7 @@ def stored_tables(
     if layout.writer == PYARROW:
         if sorting and _has_one_order(pools[0]) and not layout.ballast and draw(st.booleans()):
             layout = replace(layout, sorting=sorting)
-        if draw(_ONE_IN_FOUR):
+        if draw(_ONE_IN_THREE):
             layout, blocks = _several_schemas(draw, layout, blocks)
         elif pools[0].type in PARTITION_TYPES and draw(_ONE_IN_FOUR):
             layout = replace(layout, blocks_per_file=1, partitioned=True, sorting="")
