@@ -178,9 +178,12 @@ def _sign(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None
 
 def _shift(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
     operator = choose(draw, (">>", "<<"))
+    by = _with_constant(choose(draw, (1, 2, 3)), "int32")
     if operator == "<<" and min(inner.pool.values) < 0:
-        return None
-    return _strict(operator, inner, _with_constant(choose(draw, (1, 2, 3)), "int32"))
+        # Most columns have negative numbers, whose absolute values are shifted.
+        absolute = _strict("abs", inner) if scope.has_functions("abs") else None
+        return None if absolute is None else _strict(operator, absolute, by)
+    return _strict(operator, inner, by)
 
 
 def _text(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:

@@ -67,6 +67,11 @@ def kept_worlds(directory):
     return [world_from_json(json.loads(texts[name])["world"]) for name in index["order"]]
 
 
+def drawn_rounds(directory):
+    """How many rounds of the seed the hunts have drawn."""
+    return json.loads((directory / "index.json").read_text())["rounds"]["4"]
+
+
 def questions_of(worlds):
     return [json.dumps(question.json()) for world in worlds for question in world.questions]
 
@@ -115,16 +120,18 @@ def test_a_world_is_kept_whole_if_one_of_its_questions_is_new(corpus_folder, tmp
 def test_a_later_hunt_asks_the_kept_questions_first_and_goes_on_with_other_rounds(corpus_folder, tmp_path):
     shutil.copytree(corpus_folder, tmp_path, dirs_exist_ok=True)
     before = questions_of(kept_worlds(corpus_folder))
-    engine = Recorded()
-    hunt_with(engine, tmp_path, replace(LIMITS, examples=len(before) + 40))
-    assert engine.questions[: len(before)] == before
-    first, second = (
-        json.loads((folder / "index.json").read_text())["rounds"] for folder in (corpus_folder, tmp_path)
-    )
-    assert first["4"] < second["4"]
+    rounds = [drawn_rounds(corpus_folder)]
+    # What some are asked again for, tightness and races, is not told from them here.
+    for count in (len(before) // 2, len(before) + 40):
+        engine = Recorded()
+        hunt_with(engine, tmp_path, replace(LIMITS, examples=count))
+        rounds.append(drawn_rounds(tmp_path))
+    again = [question for question in dict.fromkeys(engine.questions) if question in set(before)]
+    assert again == list(dict.fromkeys(before))
+    assert rounds[0] == rounds[1] < rounds[2]
     alone = Recorded()
     hunt_with(alone, tmp_path / "none", replace(LIMITS, examples=40))
-    assert not set(alone.questions[:20]) & set(engine.questions[len(before) :])
+    assert not (set(alone.questions[:20]) - set(before)) & set(engine.questions)
 
 
 def test_a_hunt_that_goes_on_in_the_same_release_asks_nothing_again(corpus_folder, tmp_path):
