@@ -95,8 +95,9 @@ def test_an_engine_that_refuses_everything_does_not_pass(
 
 
 def test_a_hunt_that_ran_out_of_time_warns(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine answers the questions about the first tables of this seed."""
     monkeypatch.setattr(parts, "SECONDS_MAX", 0.001)
-    result = run(project, command(project, "sound"), "--skipproof-examples=100", "--skipproof-seed=3")
+    result = run(project, command(project, "sound"), "--skipproof-examples=100", "--skipproof-seed=4")
     result.assert_outcomes(passed=2, deselected=OTHERS, warnings=1)
     result.stdout.fnmatch_lines(["*plain 1: * of 100 questions, 0.001 s*"])
 

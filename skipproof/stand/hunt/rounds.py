@@ -18,7 +18,7 @@ from strategies.engines.worlds import QUESTIONS_MAX, World, worlds
 ROUND = 9
 # Writing a large table takes long, so that it is asked more questions, and few of them make a round.
 _LARGE_ROUND, _QUESTIONS_OF_LARGE = 3, 2 * QUESTIONS_MAX
-_LARGE_SHARE = 0.15
+_LARGE_SHARE = 0.1
 # So many rows take DuckDB, Polars or pyarrow about as long as the rest of a question.
 ROWS_PER_QUESTION = 2_000
 # The work, in questions of small tables, after which the first large table comes.
