@@ -36,7 +36,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def drawn_worlds() -> list[World]:
-    return many(Capabilities(areas=AREAS), 70)
+    return many(Capabilities(areas=AREAS), 100)
 
 
 def test_worlds_reach_each_area_type_join_and_kind_of_file(drawn_worlds):
