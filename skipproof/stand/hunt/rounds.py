@@ -19,6 +19,8 @@ ROUND = 9
 # Writing a large table takes long, so that it is asked more questions, and few of them make a round.
 _LARGE_ROUND, _QUESTIONS_OF_LARGE = 3, 2 * QUESTIONS_MAX
 _LARGE_SHARE = 0.1
+# Of an engine's own tables: some have row groups of thousands of rows at least, most dead in small tables.
+_LARGE_SHARE_OF_OWN = 0.3
 # So many rows take DuckDB, Polars or pyarrow about as long as the rest of a question.
 ROWS_PER_QUESTION = 2_000
 # The work, in questions of small tables, after which the first large table comes.
@@ -42,6 +44,7 @@ class Rounds:
         self._able = able
         self._first = hunt_seed * _ROUNDS_MAX
         self._work, self._work_of_large = 0.0, 0.0
+        self._large_share = _LARGE_SHARE if able.layouts is None else _LARGE_SHARE_OF_OWN
         self.count = before
         self.number = self._first + before
 
@@ -49,7 +52,7 @@ class Rounds:
         """Draw the next round, and visit each of its worlds but the simplest."""
         self.number = self._first + self.count
         self.count += 1
-        is_large = self._work_of_large < (self._work - _WORK_BEFORE_LARGE) * _LARGE_SHARE
+        is_large = self._work_of_large < (self._work - _WORK_BEFORE_LARGE) * self._large_share
         strategy = (
             worlds(self._able, questions_max=_QUESTIONS_OF_LARGE, repeats=LARGE)
             if is_large
