@@ -101,7 +101,7 @@ def _like(draw: DrawFn, scope: ConditionScope, tested: Operand) -> Term:
     wild = [value for value in tested.pool.values if {"%", "_", "\\"}.intersection(value)]
     is_wild = bool(wild) and draw(st.booleans())
     text = choose(draw, wild) if is_wild else value_of(draw, scope, tested)
-    is_whole = draw(st.sampled_from((False, True, True)))
+    is_whole = draw(st.booleans())
     part = text if is_whole or draw(st.booleans()) else (text + "a")[: draw(st.integers(0, 3))]
     pieces = ["\\" + character if character in "%_\\" else character for character in part]
     if draw(st.integers(0, 5)) == 5:
@@ -145,7 +145,7 @@ _ATOMS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Atom], ...] = (
     *[(("in",), (), _members)] * 4,
     (("between",), (), _between),
     (("is nan",), ("float",), _is_nan),
-    *[(("like",), ("string",), _like)] * 14,
+    *[(("like",), ("string",), _like)] * 18,
     *[(("starts with",), ("string",), _starts_with)] * 3,
     (("column comparison",), (), _operands),
     (("wider literal",), INTEGERS, _wider_constant),
