@@ -25,7 +25,7 @@ from skipproof.stand.hunt.varying import Cure, CureKind
 from skipproof.stand.reference.engine import SmallEngine, answer_from_all_rows
 from skipproof.stand.reference.tables import NOTHING, from_blocks
 from strategies.engines.capabilities import Capabilities
-from strategies.engines.engine_tables import StoredTable
+from strategies.engines.engine_tables import SMALL, StoredTable
 from strategies.engines.files import write_stored
 from strategies.engines.questions import Call, Column, Json, Key, Literal, Question, Relation, Term
 from strategies.engines.worlds import World, worlds
@@ -167,8 +167,8 @@ def differing_forms() -> set[str]:
     """Return the equivalent forms that change an answer, of some hundred drawn questions."""
     differing: set[str] = set()
 
-    @settings(max_examples=150, phases=(Phase.generate,), database=None, derandomize=True, deadline=None)
-    @given(worlds(Capabilities(areas=("filter",)), questions_max=6))
+    @settings(max_examples=400, phases=(Phase.generate,), database=None, derandomize=True, deadline=None)
+    @given(worlds(Capabilities(areas=("filter",)), questions_max=6, repeats=SMALL))
     def compare(world: World) -> None:
         for question in world.questions:
             for name, other in rewritten_questions(question):
