@@ -98,16 +98,7 @@ def main() -> None:
     parser.add_argument("--examples", type=int, default=EXAMPLES, metavar="N")
     parser.add_argument("--seed", type=int, default=0, metavar="N")
     options = parser.parse_args()
-    headings = (
-        "engine",
-        "examples",
-        "worlds",
-        "seconds of the hunt",
-        "of the engine",
-        "a second",
-        "by the clock",
-    )
-    print(f"| {' | '.join(headings)} |")
+    print(f"| {' | '.join(_HEADINGS)} |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for name in options.engines:
         speed = measure(name, options.examples, options.seed)

@@ -67,7 +67,7 @@ class ConditionScope:
 
     @property
     def is_large(self) -> bool:
-        """Whether the first table has more rows than a block of a small one, so that LIMIT may skip much."""
+        """True if the first table has more rows than any small one, so that LIMIT may skip much."""
         return bool(self.block_ends) and self.block_ends[-1] >= _ROWS_OF_LARGE
 
     def has_functions(self, *functions: str) -> bool:

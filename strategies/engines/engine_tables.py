@@ -202,7 +202,8 @@ def stored_tables(
     counts = [choose(draw, _ROW_COUNTS) for _ in range(block_count)]
     blocks = [_block(draw, pools, count) for count in counts]
     # Row groups in order are skipped by LIMIT and OFFSET, for which large tables are there.
-    sorting = choose(draw, ("", "", "nulls first", "nulls last")[0 if 1 in repeats else 1 :])
+    orders = ("", "nulls first", "nulls last")
+    sorting = choose(draw, ("", *orders) if 1 in repeats else orders)
     if sorting:
         blocks = _sort_rows(blocks, pools[0].type, nulls_first=sorting == "nulls first")
     numbered = (*columns, Column(f"{prefix}{ROW_NUMBER}", "int64"))

@@ -197,18 +197,18 @@ NUMBERED_ROWS = st.lists(
 )
 
 
-def expanded(rows, runs_of=runs):
+def text_of_runs(rows, runs_of=runs):
     """The text of rows after they were runs."""
     return repr([[*row[:-1], row[-1] + at] for row, count in runs_of(rows) for at in range(count)])
 
 
 @given(NUMBERED_ROWS)
 def test_runs_are_the_rows_and_no_two_could_be_one(rows) -> None:
-    assert expanded(rows) == repr(rows)
+    assert text_of_runs(rows) == repr(rows)
     for (row, count), (after, _) in pairwise(runs(rows)):
         assert repr([*row[:-1], row[-1] + count]) != repr(after)
 
 
 @pytest.mark.parametrize("mutant", [runs_of_any_numbers, runs_of_equal_values])
 def test_wrong_runs_are_found_out(mutant) -> None:
-    assert find(NUMBERED_ROWS, lambda rows: expanded(rows, mutant) != repr(rows))
+    assert find(NUMBERED_ROWS, lambda rows: text_of_runs(rows, mutant) != repr(rows))

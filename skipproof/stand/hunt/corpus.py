@@ -41,7 +41,7 @@ class _WorldFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Index(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How many rounds the hunts have drawn by seed, and the names of the worlds' files in their order."""
+    """The numbers of rounds that were drawn, by seed, and the names of the worlds' files in their order."""
 
     rounds: dict[str, int] = msgspec.field(default_factory=dict)
     order: tuple[str, ...] = ()

@@ -7,14 +7,15 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given, settings
 
 import skipproof.stand.hunt
 import strategies.engines
 from skipproof.stand.hunt.hunting import capabilities
+from skipproof.stand.hunt.rounds import Rounds
 from skipproof.stand.reference.engine import SmallEngine
 from strategies.engines.capabilities import ConditionScope
-from strategies.engines.engine_tables import LARGE, SMALL, Writers
+from strategies.engines.engine_tables import LARGE, Writers
 from strategies.engines.joins import LEFT
 from strategies.engines.worlds import World, worlds
 
@@ -47,21 +48,12 @@ def test_a_release_or_report_would_be_found(tmp_path: Path, line: str) -> None:
     assert list(_specific_lines(tmp_path)) == [f"weights.py:2: {line}"]
 
 
-def drawn_worlds(repeats: Sequence[int], count: int, writers: Writers | None = None) -> list[World]:
-    """The worlds that are always drawn first."""
-    able = capabilities(SmallEngine(), **({} if writers is None else {"writers": writers}))
+def large_worlds(count: int) -> list[World]:
+    """The worlds of large tables that are always drawn first."""
     of_run: list[World] = []
 
-    @settings(
-        max_examples=count,
-        phases=(Phase.generate,),
-        derandomize=True,
-        database=None,
-        deadline=None,
-        # Worlds are large, and these are looked at, not shrunk.
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(worlds(able, repeats=repeats))
+    @settings(max_examples=count, phases=(Phase.generate,), derandomize=True, database=None, deadline=None)
+    @given(worlds(capabilities(SmallEngine()), repeats=LARGE))
     def look(world: World) -> None:
         of_run.append(world)
 
@@ -81,14 +73,15 @@ def far_limits(of_run: Sequence[World]) -> float:
 
 def test_large_tables_are_asked_for_what_needs_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mutant asks them for what small ones are asked for."""
-    share = far_limits(drawn_worlds(LARGE, 30))
+    share = far_limits(large_worlds(30))
     monkeypatch.setattr(ConditionScope, "is_large", False)
-    assert share > 0.03 > far_limits(drawn_worlds(LARGE, 30))
+    assert share > 0.03 > far_limits(large_worlds(30))
 
 
 def test_the_writers_that_a_user_asked_for_write_half_of_the_tables() -> None:
     writers: Writers = {"pyarrow": {}, "reader": {}, "another": {}}
-    counts = Counter(
-        table.layout.writer for world in drawn_worlds(SMALL, 100, writers) for table in world.tables.values()
-    )
+    rounds, of_rounds = Rounds(capabilities(SmallEngine(), writers=writers), 0), list[World]()
+    for _ in range(12):
+        rounds.draw(of_rounds.append)
+    counts = Counter(table.layout.writer for world in of_rounds for table in world.tables.values())
     assert 0.4 < counts["another"] / counts.total() < 0.6

@@ -68,7 +68,7 @@ def kept_worlds(directory):
 
 
 def drawn_rounds(directory):
-    """How many rounds of the seed the hunts have drawn."""
+    """The number of rounds of the seed that the hunts have drawn."""
     return json.loads((directory / "index.json").read_text())["rounds"]["4"]
 
 

@@ -105,7 +105,7 @@ def test_a_fence_of_one_trait_hides_the_quiet_mutant(monkeypatch: pytest.MonkeyP
     assert quiet_findings(state) == []
 
 
-def shrunk(types: list[str]) -> list[bool]:
+def shrinks_each(types: list[str]) -> list[bool]:
     """Tell of failures like one finding, each with a column of a type, whether it is shrunk."""
     wrong = engine(LOUD)
     state = Hunt(earlier=(frozenset({"filter: rows added", "inequality", "NULL"}),))
@@ -124,11 +124,11 @@ def shrunk(types: list[str]) -> list[bool]:
 
 
 def test_the_first_failures_of_each_type_are_shrunk_although_a_finding_is_like_them(monkeypatch) -> None:
-    """What is wrong in one type only would else be taken for what is wrong in all; the mutant does."""
+    """A fault of one type would else be taken for a fault of all; the mutant does."""
     types = ["int32"] * 5 + ["float64"] * 4
-    assert shrunk(types) == [True] * 3 + [False] * 2 + [True] * 3 + [False]
+    assert shrinks_each(types) == [True] * 3 + [False] * 2 + [True] * 3 + [False]
     monkeypatch.setattr("skipproof.stand.hunt.failures.type_traits", lambda failure_traits: frozenset())
-    assert shrunk(types) == [True] * 3 + [False] * 6
+    assert shrinks_each(types) == [True] * 3 + [False] * 6
 
 
 def test_what_is_behind_a_fence_is_not_shrunk_but_in_one_world_of_twenty() -> None:

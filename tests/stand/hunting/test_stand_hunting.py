@@ -267,7 +267,7 @@ def test_failures_of_an_earlier_hunt_are_counted_and_not_kept():
         earlier = [EarlierFinding(traits=finding.traits, again=again) for finding in first.findings]
         second = hunt(wrong, able, limits, hunt_seed=12, earlier=earlier)
         assert not any(
-            known.traits <= finding.traits for known in first.findings for finding in second.findings
+            before.traits <= finding.traits for before in first.findings for finding in second.findings
         )
         duplicates = second.again.total() - again * len(earlier)
         assert duplicates + second.unshrunk + len(second.findings) == second.failures
