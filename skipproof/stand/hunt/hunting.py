@@ -171,7 +171,9 @@ class _Round:
             return
         explains = corpus is not None and self._state.worlds % WORLDS_PER_EXPLANATION == 0
         outcomes = examine(self._worker, world, write=self._write, with_features=explains)
-        outcomes = self._count(world, outcomes)
+        self._count(outcomes)
+        if self._state.worlds % WORLDS_PER_TIGHTNESS == 0:
+            outcomes = self._measure(world, outcomes)
         if corpus is not None and (explains or not self._worker.hello.features):
             corpus.add(world, outcomes)
         for outcome in outcomes:
@@ -182,8 +184,8 @@ class _Round:
         self._failures.continue_waiting()
         self._since = self._clock()
 
-    def _count(self, world: World, outcomes: list[QuestionResult]) -> list[QuestionResult]:
-        """Add the results of a world to the counts of the hunt; return them with what was skipped."""
+    def _count(self, outcomes: list[QuestionResult]) -> None:
+        """Add the results of a world to the counts of the hunt."""
         state, now = self._state, self._clock()
         took, self._since = now - self._since, now
         state.seconds += took
@@ -191,10 +193,7 @@ class _Round:
         state.refused.update(outcome.refused for outcome in outcomes if outcome.refused)
         state.no_opinion.update(outcome.no_opinion for outcome in outcomes if outcome.no_opinion)
         state.worlds += 1
-        if state.worlds % WORLDS_PER_TIGHTNESS == 0:
-            outcomes = self._measure(world, outcomes)
         self._progress(state)
-        return outcomes
 
     def _look_for_race(self, world: World, outcomes: list[QuestionResult]) -> None:
         """Ask the first question of some worlds with several threads, and handle a wrong answer."""
@@ -207,9 +206,9 @@ class _Round:
             self._failures.handle(*race, seed=self._rounds.number)
 
     def _measure(self, world: World, outcomes: list[QuestionResult]) -> list[QuestionResult]:
-        """Add the tightness of the first question for which it can be measured.
+        """Add the tightness of the first question for which it can be measured; return all with its features.
 
-        What it skips, or does not, is a feature of that question: the only one of an engine that tells none.
+        What it skips, or does not, is a feature: the only one of an engine that tells none.
         """
         for ordinal, outcome in enumerate(outcomes):
             measures = [

@@ -119,7 +119,7 @@ def test_hunts_with_and_without_a_corpus_are_compared_on_the_same_mutants() -> N
     """One mutant is wrong of plain questions, the other right."""
     wrong = _mutant("judging.TruthRules.may_match: returns False 1")
     unfound = _mutant("statistics.StatisticsRules.next_character: number more 1")
-    searches = list(compare_searches([wrong, unfound], seed=SEED, examples=25))
+    searches = list(compare_searches([wrong, unfound], seed=SEED, examples=25, corpus_examples=100))
     for way in (UNIFORM, WITH_CORPUS):
         summary = summarize(searches, way)
         assert (summary.catches, summary.hunts) == (1, 2)
