@@ -14,6 +14,7 @@ from strategies.engines.questions import (
     Literal,
     Question,
     Relation,
+    SetOperation,
     Subquery,
     Term,
 )
@@ -64,6 +65,24 @@ NEGATIVE_NAN = world("float64", ["-NaN"], call_with_constants("<", "float64", "N
 NANOSECOND = Literal(-1, "timestamp(ns)")
 WRITTEN_NANOSECOND = world(
     "timestamp(ns)", [0], call_with_constants("=", "timestamp(ns)", 0), area="dml", change="a", to=NANOSECOND
+)
+# The moment is in the second table alone.
+UNITED_NANOSECOND = World(
+    tables={
+        **world("timestamp(ns)", []).tables,
+        "u": StoredTable(
+            columns=(Column("u_a", "timestamp(ns)"), Column("u_rid", "int64")), blocks=(((-1, 0),),)
+        ),
+    },
+    settings={},
+    questions=(
+        Question(
+            area="set",
+            source=Relation(table="t"),
+            select=("a",),
+            set=SetOperation(kind="union", all=False, right=Relation(table="u"), columns=("u_a",)),
+        ),
+    ),
 )
 BY_A = (Key(Column("a", "float64")), Key(ROW_NUMBER))
 ZEROS_IN_ORDER = world("float64", [0.0, -0.0], area="topk", order=BY_A)
@@ -188,5 +207,6 @@ SHOWN: list[tuple[str, str, dict[str, str], World]] = [
     ("nanoseconds as microseconds", "duckdb", {}, world("timestamp(ns)", [-1])),
     ("nanoseconds as microseconds", "duckdb-tables", {}, world("timestamp(ns)", [-1])),
     ("nanoseconds as microseconds", "duckdb-tables", {}, WRITTEN_NANOSECOND),
+    ("nanoseconds as microseconds", "duckdb", {}, UNITED_NANOSECOND),
 ]
 # Classes in which an engine of which nothing is known may differ.

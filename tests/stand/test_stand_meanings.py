@@ -252,6 +252,35 @@ def test_the_reference_has_an_opinion_next_to_what_is_declared(name: str) -> Non
         assert (opinion.none, opinion.contradiction) == ("", None), engine_name
 
 
+class Raising(SmallEngine):
+    """An engine that raises an error over files alone."""
+
+    def __init__(self, error: str) -> None:
+        super().__init__()
+        self._error = error
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """The answers over rows in memory, or an error for each question."""
+        if any("files" in table for table in request["tables"].values()):
+            return {"answers": [{"error": self._error, "kind": "failed"} for _ in request["questions"]]}
+        return super().ask(**request)
+
+
+@pytest.mark.parametrize(
+    ("error", "cell", "reason"),
+    [
+        ("Out of Range Error: Overflow in subtraction", -(2**31), "integers beyond their type"),
+        # Nothing exceeds its type.
+        ("Out of Range Error: Overflow in subtraction", 5, ""),
+        ("Internal Error: a vector of another type", -(2**31), ""),
+    ],
+)
+def test_an_error_of_what_exceeds_its_type_is_no_contradiction(error: str, cell: int, reason: str) -> None:
+    """Whether it is computed depends on the plan; any other error contradicts."""
+    (outcome,) = examine(Raising(error), arithmetic_world("-", 2, ">", 2**30, cell))
+    assert (outcome.refused, outcome.contradiction is None) == (reason, bool(reason))
+
+
 def test_differences_are_words_of_the_first_line() -> None:
     said = {"protocol": 1, "engine": "e", "version": "1", "areas": []}
     assert Hello.from_message(said).differs == frozenset()

@@ -196,11 +196,15 @@ def _compare_answers(question: Question, actual: dict[str, Any], whole: dict[str
 def _compare_with_reference(outcome: QuestionResult, hello: Hello, reference: Reference) -> QuestionResult:
     """Return the result itself, or a new one if the reference contradicts the answer over the plain form.
 
-    In that case the plain answer is no measure for the pruned answer, whether the two agree or not.
+    In that case the plain answer is no measure for the pruned answer, whether the two agree or not. An error
+    that an engine may raise is refused.
     """
     wrong = outcome.contradiction
-    if outcome.refused or (wrong is not None and wrong.verdict is Discrepancy.RAISED):
+    if outcome.refused:
         return outcome
+    if wrong is not None and wrong.verdict is Discrepancy.RAISED:
+        reason = reference.reason_to_raise(hello, outcome.question, wrong.difference)
+        return replace(outcome, contradiction=None, refused=reason) if reason else outcome
     opinion = reference.opinion(hello, outcome.question, outcome.without["rows"])
     if opinion.contradiction is None:
         return outcome if wrong is not None else replace(outcome, no_opinion=opinion.none)

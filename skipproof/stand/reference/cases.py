@@ -241,7 +241,8 @@ def divides_negative(case: Case) -> bool:
 def returns_nanoseconds_before_1970(case: Case) -> bool:
     """Tell whether an answer may have a timestamp before 1970 that is no whole number of microseconds."""
     question = case.question
-    terms: list[Term] = [case.column(name) for name in question.select]
+    second = question.set.columns if question.set is not None else ()
+    terms: list[Term] = [case.column(name) for name in (*question.select, *second)]
     terms += [
         term for term in (question.group, *(part.of for part in question.aggregates)) if term is not None
     ]

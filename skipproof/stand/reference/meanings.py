@@ -5,6 +5,7 @@ does not judge such questions. An error that an engine makes in both forms is th
 as narrow as possible: comparisons of integers, texts, dates and decimals, joins and LIMIT are never declared.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -37,6 +38,8 @@ from skipproof.stand.workers.workers import Hello
 
 # The name of a difference that the engine's worker itself declares.
 OWN = "the worker says that it differs"
+# The words by which the engines tell that a number does not fit its type.
+_OUT_OF_RANGE = re.compile("overflow|out of range", re.IGNORECASE)
 
 Applies: TypeAlias = Callable[[Case], bool]
 
@@ -52,6 +55,7 @@ class MeaningDifference:
         applies: A predicate that tells whether a case is in the class.
         reason: The behaviour of the engines.
         source: Their documentation of it; empty if engines differ among themselves.
+        raises: Whether an engine may raise an error, which depends on whether its plan computes the value.
     """
 
     name: str
@@ -61,6 +65,7 @@ class MeaningDifference:
     applies: Applies
     reason: str
     source: str = ""
+    raises: bool = False
 
     def is_of(self, engine: str, version: str) -> bool:
         """Tell whether a release differs; a version that cannot be parsed may be any."""
@@ -220,6 +225,7 @@ MEANINGS: tuple[MeaningDifference, ...] = (
         agreeing=("arrow", "deltalake", "iceberg", "polars", "skipproof", "small", "spark"),
         applies=overflows,
         reason="Engines raise an error, compute in a wider type, or move a constant across a comparison.",
+        raises=True,
     ),
     MeaningDifference(
         name="integers beyond their type",
@@ -233,6 +239,7 @@ MEANINGS: tuple[MeaningDifference, ...] = (
         agreeing=DECLARED_ENGINES,
         applies=casts_beyond_type,
         reason="Engines raise an error, give NULL, or give the nearest value.",
+        raises=True,
     ),
     MeaningDifference(
         name="the remainder of a negative integer",
@@ -292,3 +299,14 @@ def difference_name(hello: Hello, case: Case) -> str:
         return OWN
     entries = (entry for entry in MEANINGS if entry.is_of(hello.reader or hello.engine, hello.version))
     return next((entry.name for entry in entries if entry.applies(case)), "")
+
+
+def reason_to_raise(case: Case, error: str) -> str:
+    """Return the name of the entry that lets any engine raise an error; empty if none does.
+
+    Such an error names what is out of range. Whether there is one depends on the plan, so that one form of a
+    table may raise it alone.
+    """
+    if not _OUT_OF_RANGE.search(error):
+        return ""
+    return next((entry.name for entry in MEANINGS if entry.raises and entry.applies(case)), "")

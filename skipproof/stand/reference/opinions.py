@@ -9,7 +9,7 @@ from oracles.answers.contradictions import Contradiction, Oracle, Rows, find_con
 from skipproof.stand.adapters.serving import Unsupported
 from skipproof.stand.reference.cases import Case
 from skipproof.stand.reference.engine import answer_from_all_rows
-from skipproof.stand.reference.meanings import difference_name
+from skipproof.stand.reference.meanings import difference_name, reason_to_raise
 from skipproof.stand.reference.tables import Group, Table
 from skipproof.stand.reference.values import Value, from_json
 from skipproof.stand.workers.workers import Hello
@@ -49,10 +49,7 @@ class Reference:
     def opinion(self, hello: Hello, question: Question, whole: Rows) -> Opinion:
         """Judge an engine's whole answer, unless a declared difference in meaning applies."""
         whole_question = without_limit(question)
-        defaults = {name: values[0] for name, values in hello.settings.items()}
-        none = difference_name(
-            hello, Case(whole_question, self._world.tables, {**defaults, **self._world.settings})
-        )
+        none = difference_name(hello, self._case(hello, whole_question))
         if none:
             return Opinion(question=whole_question, none=none)
         rows = self.answer(whole_question)
@@ -62,6 +59,15 @@ class Reference:
         if wrong is not None:
             wrong = replace(wrong, oracle=Oracle.REFERENCE)
         return Opinion(question=whole_question, rows=rows, contradiction=wrong)
+
+    def reason_to_raise(self, hello: Hello, question: Question, error: str) -> str:
+        """Return the declared difference in meaning by which an engine may raise an error, or empty."""
+        return reason_to_raise(self._case(hello, question), error)
+
+    def _case(self, hello: Hello, question: Question) -> Case:
+        """Return a question of this world, with all settings."""
+        defaults = {name: values[0] for name, values in hello.settings.items()}
+        return Case(question, self._world.tables, {**defaults, **self._world.settings})
 
     def answer(self, question: Question) -> Answer | None:
         """Return all rows of the answer; None if the small engine does not support the question."""
