@@ -4,11 +4,11 @@
                            [--environments DIR] [--results FILE] [--json]
 
 Each release runs in an environment of its own, made by pip when it is missing. A finding convicts it if the
-finding has the traits of its area (`museums/releases.py`) and the current release answers the same question
-about the same table rightly. What the current release gets wrong too is passed over. Where the current
-release itself is on trial, what convicts is an answer that contradicts both the engine with nothing to prune
-by and the reference. The seconds are those of the hunt: neither shrinking nor judging is counted. Several
-jobs share the machine.
+finding has the traits of its area (`museums/releases.py`) and the current release, or the first one without
+the fault, answers the same question about the same table rightly. What the current release gets wrong too is
+passed over. Where the current release itself is on trial, what convicts is an answer that contradicts both
+the engine with nothing to prune by and the reference. The seconds are those of the hunt: neither shrinking
+nor judging is counted. Several jobs share the machine.
 
 With several seeds a release is convicted if it is so by two thirds of them. The result of each release and
 seed is appended to a file as a line of JSON; a later run with the same seconds takes from there what is in it

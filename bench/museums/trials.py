@@ -102,10 +102,11 @@ class _Judge:
         current: The newest releases of the same engines, or None if the newest is on trial itself. Then what
             convicts is an answer that contradicts both the engine without anything to prune by and the
             reference.
+        mended: The first releases without the fault, which answer what convicts rightly.
     """
 
-    def __init__(self, release: Release, old: Side, current: Side | None) -> None:
-        self._release, self._old, self._current = release, old, current
+    def __init__(self, release: Release, old: Side, current: Side | None, mended: Side | None) -> None:
+        self._release, self._old, self._current, self._mended = release, old, current, mended
         self._is_sought = self._is_against_both if current is None else self._is_right_now
         self.state = Hunt()
         self.elsewhere: list[Finding] = []
@@ -160,16 +161,14 @@ class _Judge:
             self.elsewhere.append(finding)
 
     def _convicts(self, finding: Finding) -> bool:
-        """Tell whether a finding is in the area, wrong again on the release, and always right now."""
+        """Tell whether a finding is in the area, wrong again on the release, and always right once mended."""
         if not in_area(finding.traits | functions(finding.outcome.question), self._release.traits):
             return False
         then = verdicts(self._old.reader, finding.world, self._old.write)
-        if self._current is None:
+        if self._mended is None:
             return "wrong" in then and _agrees(self._old.reader, finding.world, finding.outcome)
-        world = supported_world(finding.world, self._current)
-        return "wrong" in then and set(verdicts(self._current.reader, world, self._current.write)) == {
-            "right"
-        }
+        world = supported_world(finding.world, self._mended)
+        return "wrong" in then and set(verdicts(self._mended.reader, world, self._mended.write)) == {"right"}
 
 
 def _agrees(worker: Worker, world: World, outcome: QuestionResult) -> bool:
@@ -223,16 +222,18 @@ def try_release(release: Release, environments: Path, *, seed: int, seconds_max:
     """Put one release beside the current one."""
     with contextlib.ExitStack() as stack:
         try:
-            old, current = _sides(stack, release, environments)
-            return _Judge(release, old, current).run(seed=seed, seconds_max=seconds_max)
+            old, current, mended = _sides(stack, release, environments)
+            return _Judge(release, old, current, mended).run(seed=seed, seconds_max=seconds_max)
         except WorkerError as error:
             return Trial(
                 release=release, finding=None, elsewhere=(), examples=0, seconds=0.0, because=str(error)
             )
 
 
-def _sides(stack: contextlib.ExitStack, release: Release, environments: Path) -> tuple[Side, Side | None]:
-    """Start the workers of a trial: those of the release, and those of the current releases."""
+def _sides(
+    stack: contextlib.ExitStack, release: Release, environments: Path
+) -> tuple[Side, Side | None, Side | None]:
+    """Start the workers of a trial: those of the release, of the current ones, and of the mended ones."""
 
     def start(engine: str, python: str | None) -> Worker:
         # Some old releases hang; none of those tried takes this long for such small tables.
@@ -248,12 +249,17 @@ def _sides(stack: contextlib.ExitStack, release: Release, environments: Path) ->
         name = writer_name(foreign.hello)
         workers[name] = foreign
     if release.is_current:
-        return Side(reader=old, workers=workers), None
+        return Side(reader=old, workers=workers), None, None
     newest = start(release.engine, current_interpreter(release.pins, environments))
     new_workers = {release.engine: newest}
     if writer is not None:
         new_workers[name] = start(writer.engine, current_interpreter(writer.pins, environments))
-    return Side(reader=old, workers=workers), Side(reader=newest, workers=new_workers)
+    current = Side(reader=newest, workers=new_workers)
+    if not release.mended:
+        return Side(reader=old, workers=workers), current, current
+    first = start(release.engine, pinned_interpreter(release.mended, environments))
+    mended = Side(reader=first, workers={**new_workers, release.engine: first})
+    return Side(reader=old, workers=workers), current, mended
 
 
 def pinned_interpreter(pins: tuple[str, ...], environments: Path) -> str | None:
@@ -279,3 +285,5 @@ def make_environments(release: Release, directory: Path) -> None:
     for pins in (release.pins, *((release.writer.pins,) if release.writer else ())):
         pinned_interpreter(pins, directory)
         current_interpreter(pins, directory)
+    if release.mended:
+        pinned_interpreter(release.mended, directory)

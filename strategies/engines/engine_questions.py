@@ -56,7 +56,7 @@ def _limit(draw: DrawFn, scope: ConditionScope) -> Question:
     )
     source = Relation(
         table=LEFT,
-        where=_maybe_condition(draw, scope),
+        where=_condition_of_limited(draw, scope),
         # The order is total, so that the rows of an inner LIMIT are determined.
         order=() if inner is None else (Key(Column(ROW_NUMBER, "int64"), descending=draw(st.booleans())),),
         limit=inner,
@@ -81,7 +81,7 @@ def _top_k(draw: DrawFn, scope: ConditionScope) -> Question:
     limit, offset = _limits(draw, scope)
     return Question(
         area="topk",
-        source=Relation(table=LEFT, where=_maybe_condition(draw, scope)),
+        source=Relation(table=LEFT, where=_condition_of_limited(draw, scope)),
         select=(
             *dict.fromkeys([*names, *(term.name for term in by if isinstance(term, Column))]),
             ROW_NUMBER,
@@ -254,13 +254,19 @@ def _limits(draw: DrawFn, scope: ConditionScope) -> tuple[int | None, int]:
     """
     ends = scope.block_ends
     end = choose(draw, ends) + choose(draw, (0, -1, 1)) if ends else 3
-    limit = choose(draw, (*(1, 2, 3, 5) * 4, 0, end, _ROWS_MAX, None))
-    # Some engines skip row groups only for an OFFSET beyond all their rows.
-    far = (end,) * (15 if scope.is_large else 3)
-    offset = choose(draw, (*(0,) * 10, 1, 1, *far, _ROWS_MAX))
+    # Some engines skip row groups only for a LIMIT of many rows, or an OFFSET beyond all rows of a group.
+    many, far = (8, 15) if scope.is_large else (1, 3)
+    limit = choose(draw, (*(1, 2, 3, 5) * 4, 0, *(end,) * many, _ROWS_MAX, None))
+    offset = choose(draw, (*(0,) * 10, 1, 1, *(end,) * far, _ROWS_MAX))
     return limit, offset if limit is not None else offset or 2
 
 
 def _maybe_condition(draw: DrawFn, scope: ConditionScope) -> Term | None:
-    """Draw no condition one time in four; of large tables in two, as LIMIT counts whole row groups then."""
-    return None if draw(st.booleans() if scope.is_large else _ONE_IN_FOUR) else condition(draw, scope)
+    """Draw no condition one time in four."""
+    return None if draw(_ONE_IN_FOUR) else condition(draw, scope)
+
+
+def _condition_of_limited(draw: DrawFn, scope: ConditionScope) -> Term | None:
+    """Draw no condition one time in four; of large tables three, as LIMIT counts whole row groups then."""
+    has_none = draw(_ONE_IN_FOUR) != scope.is_large
+    return None if has_none else condition(draw, scope)

@@ -208,7 +208,7 @@ def stored_tables(
         blocks = _sort_rows(blocks, pools[0].type, nulls_first=sorting == "nulls first")
     numbered = (*columns, Column(f"{prefix}{ROW_NUMBER}", "int64"))
     if layouts is not None:
-        options = draw(format_options(numbered, layouts))
+        options = draw(format_options(numbered, layouts, is_certain=1 not in repeats))
         repeat = choose(draw, [count for count in repeats if count in (1, _FULL)])
         return StoredTable(
             columns=numbered, blocks=_number_rows(blocks, repeat), layout=StoredLayout(format_options=options)
@@ -244,16 +244,21 @@ def _has_one_order(pool: ValuePool) -> bool:
 
 
 @st.composite
-def format_options(draw: DrawFn, columns: Sequence[Column], layouts: Options) -> dict[str, Json]:
+def format_options(
+    draw: DrawFn, columns: Sequence[Column], layouts: Options, *, is_certain: bool = False
+) -> dict[str, Json]:
     """One to three options of a table format half of the time; columns replace `{a}`, `{b}` and `{rid}`.
 
     A value of None leaves an option out, so that its other values are rarer.
 
-    Shrinks to: none.
+    Args:
+        is_certain: Whether to draw options each time.
+
+    Shrinks to: none; or to one, if it is certain.
     """
     possible = {name: _possible(values, columns) for name, values in layouts.items()}
     names = sorted(name for name, values in possible.items() if values)
-    if not names or not draw(st.booleans()):
+    if not names or not (is_certain or draw(st.booleans())):
         return {}
     some = draw(st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True))
     chosen = {name: choose(draw, possible[name]) for name in some}

@@ -110,7 +110,7 @@ def current_trial(trials, monkeypatch):
     monkeypatch.setattr(trials, "SECONDS_TO_SHRINK", 0.0)
     worker = next(mutant for mutant in MUTANTS if mutant.name == "unstated is null").engine()
     release = SimpleNamespace(name="small-1", area="", traits=(("filter",),), is_current=True)
-    return trials._Judge(release, trials.Side(reader=worker, workers={}), None)
+    return trials._Judge(release, trials.Side(reader=worker, workers={}), None, None)
 
 
 def test_a_current_release_is_convicted_by_itself_and_the_reference(current_trial):

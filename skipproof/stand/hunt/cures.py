@@ -43,7 +43,7 @@ def find_signature(worker: EngineClient, finding: Finding, *, write: Write) -> S
     area = question.area
     for cure, variation in _variations(worker, finding, world):
         outcomes = examine(worker, replace(variation, questions=variation.questions * times), write=write)
-        if all(_is_cured(finding, outcome) for outcome in outcomes):
+        if all(is_cured(finding, outcome) for outcome in outcomes):
             cures.append(cure)
         elif cure.name == FILTER_ALONE and any(outcome.contradiction is not None for outcome in outcomes):
             area = "filter"
@@ -68,7 +68,7 @@ def _variations(worker: EngineClient, finding: Finding, world: World) -> Iterato
             yield cure, variation
 
 
-def _is_cured(finding: Finding, outcome: QuestionResult) -> bool:
+def is_cured(finding: Finding, outcome: QuestionResult) -> bool:
     """Tell whether the answer to a variation is right and was compared.
 
     Where rows were lost, an empty answer that is right says nothing: there is no row to lose.

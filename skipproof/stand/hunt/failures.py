@@ -12,9 +12,11 @@ from typing import TypeAlias
 
 from skipproof.stand.hunt import fences
 from skipproof.stand.hunt.causes import cause, error_words, traits, type_traits
+from skipproof.stand.hunt.duplicates import Examine, Switches, another_cure, has_cure
 from skipproof.stand.hunt.examining import QuestionResult
 from skipproof.stand.hunt.shrinking import Fails, tried_worlds
 from skipproof.stand.hunt.state import Fence, Finding, Hunt, Limits
+from skipproof.stand.hunt.varying import Cure
 from strategies.engines.worlds import World
 
 # Of the failures like a finding, the first `_SHRUNK_FIRST` of each family of types are shrunk, then one in
@@ -25,15 +27,19 @@ _WAITING_MAX = 20
 _TRIES_PER_FENCE = 100
 
 Clock: TypeAlias = Callable[[], float]
-Examine: TypeAlias = Callable[[World], QuestionResult]
 IsSought: TypeAlias = Callable[[World, QuestionResult], bool]
 
 
 @dataclass(slots=True)
 class _Shrinking:
-    """A failure that is being shrunk: the smallest so far, the steps to come, and what was spent on it."""
+    """A failure that is being shrunk: the smallest so far, the steps to come, and what was spent on it.
+
+    Attributes:
+        cure: The cure that its smaller worlds have, too, so that they do not show another fault; or None.
+    """
 
     failure: Finding
+    cure: Cure | None = None
     steps: Iterator[tuple[World, QuestionResult] | None] | None = None
     worlds: int = 0
     seconds: float = 0.0
@@ -46,6 +52,7 @@ class Failures:
     Args:
         examine: Asks the one question of a world, and compares the answers.
         sought: As in `hunting.hunt`.
+        switches: The switches of the engine with their values, the default first.
         clock: The time in seconds.
     """
 
@@ -56,12 +63,13 @@ class Failures:
         *,
         examine: Examine,
         sought: IsSought,
+        switches: Switches,
         clock: Clock = time.monotonic,
     ) -> None:
-        self._state, self._limits, self._examine = state, limits, examine
+        self._state, self._limits, self._examine, self._switches = state, limits, examine, switches
         self._sought, self._clock = sought, clock
-        # By the kind and the cause of the failure, so that a frequent cause does not fill the queue.
-        self._waiting: dict[tuple[tuple[str, ...], frozenset[str]], _Shrinking] = {}
+        # By the kind, the cause and the cure, so that a frequent cause does not fill the queue.
+        self._waiting: dict[tuple[tuple[str, ...], frozenset[str], Cure | None], _Shrinking] = {}
         # The number of failures that resemble each finding, of each set of families of types.
         self._alike: Counter[tuple[int, frozenset[str]]] = Counter()
         self._known: Counter[int] = Counter(state.again)
@@ -75,26 +83,26 @@ class Failures:
         """
         state = self._state
         state.failures += 1
-        failure: Finding | None = self._failure(alone, outcome, seed)
-        assert failure is not None
+        failure = self._failure(alone, outcome, seed)
         fence = state.fence_around(failure.traits)
-        if fence is not None:
-            is_open = fences.ignores_fences(state.worlds) and self._limits.allow_shrinking(state)
-            failure = self._escaped(failure, fence) if is_open else None
-            if failure is None:
-                state.fenced[fence.ordinal] += 1
-                return
+        if fence is not None and fences.ignores_fences(state.worlds) and self._limits.allow_shrinking(state):
+            escaped = self._escaped(failure, fence)
+            if escaped is not None:
+                failure, fence = escaped, None
         ordinal = state.similar_finding(failure.traits)
-        if ordinal is not None and not self._is_shrunk_again(ordinal, failure):
+        cure = self._another_cure(failure, ordinal, fence)
+        if cure is None and fence is not None:
+            state.fenced[fence.ordinal] += 1
+        elif cure is None and ordinal is not None and not self._is_shrunk_again(ordinal, failure):
             self._count_duplicate(ordinal)
         elif self._sought(failure.world, failure.outcome):
-            self._shrink(_Shrinking(failure))
+            self._shrink(_Shrinking(failure, cure))
 
     def continue_waiting(self) -> None:
         """Shrink failures that wait, as long as there is time for it."""
         while self._waiting and self._limits.allow_shrinking(self._state):
             shrinking = self._next_waiting()
-            ordinal = self._state.duplicated_finding(shrinking.failure.traits)
+            ordinal = self._duplicated_finding(shrinking.failure)
             if ordinal is None:
                 self._shrink(shrinking)
             else:
@@ -104,6 +112,33 @@ class Failures:
         """Keep the failures that still wait as small as they are."""
         while self._waiting:
             self._keep(self._next_waiting().failure)
+
+    def _another_cure(self, failure: Finding, ordinal: int | None, fence: Fence | None) -> Cure | None:
+        """Return a cure that tells a failure from the finding like it, or from the cause behind a fence.
+
+        None if there is none, or no time to look for it.
+
+        Args:
+            ordinal: The ordinal of the finding, or None.
+        """
+        if not self._limits.allow_shrinking(self._state):
+            return None
+        if fence is not None and ordinal in (None, fence.ordinal):
+            return self._cure_beside(failure, fence.traits)
+        return None if ordinal is None else self._cure_beside(failure, self._state.traits_of(ordinal))
+
+    def _cure_beside(self, failure: Finding, other_traits: frozenset[str]) -> Cure | None:
+        """Return a cure of a failure that takes a trait away which is not among others, or None."""
+        return another_cure(
+            failure, other_traits, examine=self._examine_for_shrinking, switches=self._switches
+        )
+
+    def _duplicated_finding(self, failure: Finding) -> int | None:
+        """Return the ordinal of the finding that a failure is a duplicate of, or None."""
+        ordinal = self._state.duplicated_finding(failure.traits)
+        if ordinal is None or self._cure_beside(failure, self._state.traits_of(ordinal)) is not None:
+            return None
+        return ordinal
 
     def _next_waiting(self) -> _Shrinking:
         """Remove and return the waiting failure of the fewest traits, of which most others are duplicates."""
@@ -147,7 +182,7 @@ class Failures:
     def _wait(self, shrinking: _Shrinking) -> None:
         """Let a failure wait, in place of one of its kind and cause that has more traits."""
         failure = shrinking.failure
-        key = failure_kind(failure.outcome), cause(failure.traits)
+        key = failure_kind(failure.outcome), cause(failure.traits), shrinking.cure
         other = self._waiting.get(key)
         if other is not None or len(self._waiting) == _WAITING_MAX:
             self._state.unshrunk += 1
@@ -162,7 +197,7 @@ class Failures:
         """Shrink a failure until it is done, or the share of shrinking is used up; then it goes on later."""
         limits, state = self._limits, self._state
         if shrinking.steps is None:
-            fails = self._fails_alike(shrinking.failure.outcome)
+            fails = self._fails_and_has_cure(shrinking)
             shrinking.steps = tried_worlds(shrinking.failure.world, fails, tries_max=limits.worlds_to_shrink)
         shrinking.is_done = shrinking.worlds >= limits.worlds_to_shrink
         try:
@@ -199,17 +234,44 @@ class Failures:
                 alike = result.contradiction is not None and failure_kind(result) == failure_kind(original)
                 return result if alike and self._sought(candidate, result) else None
             finally:
-                self._state.seconds_shrinking += self._clock() - since
-                self._state.worlds_shrinking += 1
+                self._count_shrinking(since)
 
         return fails
+
+    def _fails_and_has_cure(self, shrinking: _Shrinking) -> Fails:
+        """Return a function like `_fails_alike`, for worlds that the cure of a failure makes right too."""
+        cure, fails = shrinking.cure, self._fails_alike(shrinking.failure.outcome)
+        if cure is None:
+            return fails
+
+        def fails_too(candidate: World) -> QuestionResult | None:
+            result = fails(candidate)
+            has_it = result is not None and has_cure(
+                candidate, cure, examine=self._examine_for_shrinking, switches=self._switches
+            )
+            return result if has_it else None
+
+        return fails_too
+
+    def _examine_for_shrinking(self, world: World) -> QuestionResult:
+        """Examine a world, and count that as shrinking."""
+        since = self._clock()
+        try:
+            return self._examine(world)
+        finally:
+            self._count_shrinking(since)
+
+    def _count_shrinking(self, since: float) -> None:
+        """Count a world that was examined for shrinking."""
+        self._state.seconds_shrinking += self._clock() - since
+        self._state.worlds_shrinking += 1
 
     def _keep(self, failure: Finding) -> None:
         """Add a failure to the findings, or count it if it is a duplicate."""
         # If the reference contradicts, the result's question has no LIMIT.
         world = replace(failure.world, questions=(failure.outcome.question,))
         failure = self._smaller(failure, world, failure.outcome)
-        ordinal = self._state.duplicated_finding(failure.traits)
+        ordinal = self._duplicated_finding(failure)
         if ordinal is None:
             self._state.findings.append(failure)
         else:

@@ -1,8 +1,9 @@
 """The hunt: draws worlds with Hypothesis, asks an engine their questions, and shrinks each contradiction.
 
-A shrunk failure whose traits are a superset of a known finding's is a duplicate: it is counted and not kept.
-After the first few failures that resemble a finding, most failures like it are counted without being shrunk,
-so that a frequent cause takes little time and does not hide others.
+A shrunk failure whose traits are a superset of a known finding's is a duplicate, unless it is answered
+rightly without a trait that the finding has not. A duplicate is counted and not kept. After the first few
+failures that resemble a finding, most failures like it are counted without being shrunk, so that a frequent
+cause takes little time and does not hide others.
 """
 
 import time
@@ -98,7 +99,14 @@ def hunt(
         (outcome,) = examine(worker, world, write=write)
         return outcome
 
-    failures = Failures(state, limits, examine=examine_alone, sought=sought, clock=clock)
+    failures = Failures(
+        state,
+        limits,
+        examine=examine_alone,
+        sought=sought,
+        switches=worker.hello.settings,
+        clock=clock,
+    )
     rounds = Rounds(able, hunt_seed, before=corpus.rounds_before(hunt_seed) if corpus is not None else 0)
 
     def next_round() -> _Round:

@@ -20,7 +20,7 @@ ROUND = 9
 _LARGE_ROUND, _QUESTIONS_OF_LARGE = 3, 2 * QUESTIONS_MAX
 _LARGE_SHARE = 0.1
 # Of an engine's own tables: some have row groups of thousands of rows at least, most dead in small tables.
-_LARGE_SHARE_OF_OWN = 0.3
+_LARGE_SHARE_OF_OWN = 0.5
 # So many rows take DuckDB, Polars or pyarrow about as long as the rest of a question.
 ROWS_PER_QUESTION = 2_000
 # The work, in questions of small tables, after which the first large table comes.

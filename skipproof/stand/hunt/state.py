@@ -119,11 +119,20 @@ class Hunt:
         return None
 
     def duplicated_finding(self, failure_traits: frozenset[str]) -> int | None:
-        """Return the ordinal of the finding whose traits a failure has, all of them, or None."""
-        for ordinal, finding_traits in enumerate(self._all_traits):
-            if finding_traits <= failure_traits and _same_oracle(finding_traits, failure_traits):
-                return ordinal
-        return None
+        """Return the ordinal of the finding whose traits a failure has, all of them, or None.
+
+        Of several, it is the first of those with the most traits.
+        """
+        ordinals = [
+            ordinal
+            for ordinal, finding_traits in enumerate(self._all_traits)
+            if finding_traits <= failure_traits and _same_oracle(finding_traits, failure_traits)
+        ]
+        return max(ordinals, key=lambda ordinal: len(self.traits_of(ordinal)), default=None)
+
+    def traits_of(self, ordinal: int) -> frozenset[str]:
+        """Return the traits of a finding, or of an earlier one."""
+        return self._all_traits[ordinal]
 
     @property
     def _all_traits(self) -> tuple[frozenset[str], ...]:

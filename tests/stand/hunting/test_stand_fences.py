@@ -1,6 +1,6 @@
 """A loud cause is fenced off by all of its traits, so that a quiet cause behind it is still found."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -12,10 +12,11 @@ from skipproof.stand.hunt.causes import traits
 from skipproof.stand.hunt.examining import QuestionResult, examine
 from skipproof.stand.hunt.failures import Failures
 from skipproof.stand.hunt.hunting import Hunt, Limits, capabilities, hunt
+from skipproof.stand.hunt.shrinking import Fails
 from skipproof.stand.hunt.state import Fence
 from skipproof.stand.reference.engine import SmallEngine
 from strategies.engines.engine_tables import StoredTable
-from strategies.engines.questions import Call, Column, Json, Literal, Question, Relation, Term
+from strategies.engines.questions import Call, Column, Json, Key, Literal, Question, Relation, Term
 from strategies.engines.worlds import World
 
 A, RID = Column("a", "int32"), Column("rid", "int64")
@@ -55,7 +56,7 @@ def failures_of(wrong: SmallEngine, worlds: list[World]) -> Hunt:
         (outcome,) = examine(wrong, candidate)
         return outcome
 
-    failures = Failures(state, LIMITS, examine=examine_alone, sought=lambda *_: True)
+    failures = Failures(state, LIMITS, examine=examine_alone, sought=lambda *_: True, switches={})
     for drawn_world in worlds:
         outcome = examine_alone(drawn_world)
         state.worlds, state.examples = state.worlds + 1, state.examples + 1_000
@@ -105,12 +106,77 @@ def test_a_fence_of_one_trait_hides_the_quiet_mutant(monkeypatch: pytest.MonkeyP
     assert quiet_findings(state) == []
 
 
+def top_k(*cells: Json, limit: int, offset: int = 0) -> World:
+    """Return a world whose rows are ordered, NULL first."""
+    (filtered,) = is_null(*cells).questions
+    question = replace(
+        filtered,
+        area="topk",
+        source=Relation(table="t"),
+        order=(Key(A, nulls_first=True), Key(RID)),
+        limit=limit,
+        offset=offset,
+    )
+    rows = tuple(((cell, row),) for row, cell in enumerate(cells))
+    table = StoredTable(columns=(A, RID), blocks=rows)
+    return World(tables={"t": table}, settings={}, questions=(question,))
+
+
+FIRST, SECOND = "offset is lost", "nulls never come first"
+
+
+def needs_null(state: Hunt) -> list[World]:
+    """Return the worlds of findings that only the fault of NULL answers wrongly."""
+    return [
+        finding.world
+        for finding in state.findings
+        if examine(engine(SECOND), finding.world)[0].contradiction is not None
+        and examine(engine(FIRST), finding.world)[0].contradiction is None
+    ]
+
+
+@pytest.mark.parametrize("known", [1, 20])
+def test_a_failure_with_all_traits_of_a_finding_is_another_one_if_another_trait_cures_it(
+    monkeypatch: pytest.MonkeyPatch, known: int
+) -> None:
+    """Rows of any value are lost by an OFFSET, and NULL by an order, also behind the fence of the first."""
+    first = [top_k(0, number, limit=1, offset=1) for number in range(1, known + 1)]
+    null = top_k(5, None, 6, limit=1)
+    state = failures_of(engine(FIRST, SECOND), [*first, null, *first[:2]])
+    finding, other = state.findings
+    assert finding.traits == {"topk: rows lost", "LIMIT", "integer"}
+    assert other.traits == finding.traits | {"NULL"}
+    assert needs_null(state) == [other.world]
+    assert bool(state.fences) == (known > 10)
+    # Without the cure it would be a duplicate.
+    monkeypatch.setattr("skipproof.stand.hunt.failures.another_cure", lambda *_, **__: None)
+    assert not needs_null(failures_of(engine(FIRST, SECOND), [*first, null, *first[:2]]))
+
+
+def test_what_a_failure_is_shrunk_to_is_cured_by_the_same_trait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A smaller world that shows the first fault instead is passed over."""
+    first, null = top_k(0, 1, limit=1, offset=1), top_k(5, None, 6, limit=1)
+
+    def tries(world: World, fails: Fails, *, tries_max: int) -> Iterator[tuple[World, QuestionResult] | None]:
+        result = fails(first)
+        yield None if result is None else (first, result)
+
+    monkeypatch.setattr("skipproof.stand.hunt.failures.tried_worlds", tries)
+    assert needs_null(failures_of(engine(FIRST, SECOND), [first, null])) == [null]
+    monkeypatch.setattr("skipproof.stand.hunt.failures.has_cure", lambda *_, **__: True)
+    assert needs_null(failures_of(engine(FIRST, SECOND), [first, null])) == []
+
+
 def shrinks_each(types: list[str]) -> list[bool]:
     """Tell of failures like one finding, each with a column of a type, whether it is shrunk."""
     wrong = engine(LOUD)
     state = Hunt(earlier=(frozenset({"filter: rows added", "inequality", "NULL"}),))
     failures = Failures(
-        state, LIMITS, examine=lambda candidate: examine(wrong, candidate)[0], sought=lambda *_: True
+        state,
+        LIMITS,
+        examine=lambda candidate: examine(wrong, candidate)[0],
+        sought=lambda *_: True,
+        switches={},
     )
     tries = []
     for type_ in types:
@@ -142,7 +208,11 @@ def test_what_is_behind_a_fence_is_not_shrunk_but_in_one_world_of_twenty() -> No
         assert outcome.contradiction is not None
         state = Hunt(fences=[fence], worlds=worlds_before + 1, examples=10_000)
         failures = Failures(
-            state, LIMITS, examine=lambda candidate: examine(wrong, candidate)[0], sought=lambda *_: True
+            state,
+            LIMITS,
+            examine=lambda candidate: examine(wrong, candidate)[0],
+            sought=lambda *_: True,
+            switches={},
         )
         failures.handle(both, outcome, seed=0)
         quiet_worlds += len(quiet_findings(state))
@@ -261,7 +331,9 @@ def test_shrinking_that_was_paused_goes_on_where_it_was() -> None:
         (outcome,) = examine(wrong, candidate)
         return outcome
 
-    failures = Failures(state, Limits(examples=10_000), examine=examine_alone, sought=lambda *_: True)
+    failures = Failures(
+        state, Limits(examples=10_000), examine=examine_alone, sought=lambda *_: True, switches={}
+    )
     failures.handle(start, examine(wrong, start)[0], seed=0)
     pauses = 0
     while not state.findings:

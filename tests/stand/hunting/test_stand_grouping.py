@@ -86,7 +86,7 @@ def test_an_empty_answer_is_no_cure_where_rows_were_lost(monkeypatch: pytest.Mon
     wrong = engine("null asks for all")
     lost = finding(wrong, call("is null"), None, 5)
     assert "without NULL" not in names(wrong, lost)
-    monkeypatch.setattr(cures, "_is_cured", lambda _, outcome: outcome.contradiction is None)
+    monkeypatch.setattr(cures, "is_cured", lambda _, outcome: outcome.contradiction is None)
     assert "without NULL" in names(wrong, lost)
 
 
