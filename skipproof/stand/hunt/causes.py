@@ -75,7 +75,10 @@ def error_words(wrong: Contradiction) -> str:
     """Return the words of an error without its values and names, which vary; empty if it is no error."""
     if wrong.verdict is not Discrepancy.RAISED:
         return ""
-    words = re.sub(r"\W+", " ", re.sub(r"[\"'`(\[].*?[\"'`)\]]|[\d.]+|/\S+", " ", wrong.difference))
+    text, nested = wrong.difference, 1
+    while nested:
+        text, nested = re.subn(r"\([^()]*\)|\[[^\[\]]*\]", " ", text)
+    words = re.sub(r"\W+", " ", re.sub(r"[\"'`].*?[\"'`]|[\d.]+|/\S+", " ", text))
     return " ".join(words.split()[:_WORDS])
 
 

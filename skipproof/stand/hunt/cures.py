@@ -29,9 +29,9 @@ class Signature:
     cures: tuple[Cure, ...]
     area: str
 
-    def has(self, kind: CureKind) -> bool:
-        """Tell whether a variation of a kind is a cure."""
-        return any(cure.kind is kind for cure in self.cures)
+    def names(self, *kinds: CureKind) -> frozenset[str]:
+        """Return the names of the cures of some kinds."""
+        return frozenset(cure.name for cure in self.cures if cure.kind in kinds)
 
 
 def find_signature(worker: EngineClient, finding: Finding, *, write: Write) -> Signature:

@@ -57,7 +57,7 @@ def has_cure(world: World, cure: Cure, *, examine: Examine, switches: Switches) 
 def _variations(world: World, switches: Switches) -> Iterator[tuple[Cure, World]]:
     """Yield the variations of all but the question."""
     for cure, variation in variations(world, switches=switches, own_tables=False):
-        if cure.kind is not CureKind.QUESTION:
+        if cure.kind not in (CureKind.EXPRESSION, CureKind.QUESTION):
             yield cure, variation
 
 

@@ -8,7 +8,7 @@ from skipproof.stand.hunt.cures import Signature, find_signature
 from skipproof.stand.hunt.examining import Write
 from skipproof.stand.hunt.rewriting import FILTER_ALONE
 from skipproof.stand.hunt.state import Finding, Hunt
-from skipproof.stand.hunt.varying import CureKind
+from skipproof.stand.hunt.varying import TYPE_INSTEAD, CureKind
 from skipproof.stand.workers.workers import EngineClient
 from strategies.engines.questions import subterms
 
@@ -81,20 +81,30 @@ def size(finding: Finding) -> tuple[int, ...]:
 def common_traits(finding: Finding, signature: Signature) -> frozenset[str]:
     """Return what findings of one cause have in common, in words.
 
-    Where other values cure, any question about these values shows the fault. Elsewhere the question matters,
-    so that findings with other functions are of other causes. Where nothing cures, their traits decide. An
-    error of the same words comes from the same place, unless other switches or statistics cure it: the same
-    expression may be anywhere in a question.
+    Where other values cure, and other statistics too, the statistics of such values are at fault, whatever
+    class of questions and switches use them. Where both forms are wrong, and an expression in another form
+    cures, that expression is at fault, wherever it stands. Where other values alone cure, any question of the
+    class about these values shows the fault. Elsewhere the question matters, so that findings with other
+    functions are of other causes. Where nothing cures, their traits decide. An error of the same words comes
+    from the same place, unless other switches or statistics cure it: an expression may be anywhere in a
+    question.
     """
     assert finding.outcome.contradiction is not None
     words = error_words(finding.outcome.contradiction)
     against = finding.traits & {AGAINST_THE_REFERENCE}
     if words:
-        of_the_engine = {cure.name for cure in signature.cures if cure.kind in _OF_THE_ENGINE}
-        return frozenset({f"error: {words}", *against, *of_the_engine})
+        return frozenset({f"error: {words}", *against, *signature.names(*_OF_THE_ENGINE)})
+    values, statistics = signature.names(CureKind.VALUES), signature.names(CureKind.STATISTICS)
+    # What cures as a kind of value does so as another type, too, if the type has one.
+    values_at_fault = {name for name in values if not name.startswith(TYPE_INSTEAD)} or values
+    if values and statistics:
+        return frozenset(against | values_at_fault | statistics)
+    expressions = signature.names(CureKind.EXPRESSION)
+    if against and expressions:
+        return frozenset(against | values_at_fault | expressions)
     # The area tells the same as this cure, and without it where the cure cannot be asked for.
     cures = {cure.name for cure in signature.cures if cure.name != FILTER_ALONE}
     own = {f"class {signature.area}", *against, *cures}
     if not cures:
         return frozenset(own | cause(finding.traits))
-    return frozenset(own if signature.has(CureKind.VALUES) else own | function_families(finding.traits))
+    return frozenset(own if values else own | function_families(finding.traits))

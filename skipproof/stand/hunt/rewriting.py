@@ -21,8 +21,8 @@ _MEMBERS_MAX = 50
 FILTER_ALONE = "its filter alone"
 
 
-def rewritten_questions(question: Question) -> Iterator[tuple[str, Question]]:
-    """Yield other forms of a question, each with its name."""
+def expression_forms(question: Question) -> Iterator[tuple[str, Question]]:
+    """Yield the question with other forms of its expressions, each with its name."""
     for name, rule in (
         ("OR of = instead of IN", _in_as_or),
         ("two comparisons instead of BETWEEN", _between_as_two),
@@ -32,6 +32,10 @@ def rewritten_questions(question: Question) -> Iterator[tuple[str, Question]]:
         yield name, _apply(question, rule)
     for function in dict.fromkeys(_functions(question)):
         yield f"a column instead of {function}", _select_keys(_apply(question, _column_for(function)))
+
+
+def simpler_questions(question: Question) -> Iterator[tuple[str, Question]]:
+    """Yield the question without one part, each with its name."""
     yield "asked once", replace(question, repeat=1)
     yield "asked without parameters", replace(question, prepared=False)
     yield "without OFFSET", replace(question, offset=0)

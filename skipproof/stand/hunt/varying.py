@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from skipproof.stand.hunt.causes import type_family
-from skipproof.stand.hunt.rewriting import rewritten_questions
+from skipproof.stand.hunt.rewriting import expression_forms, simpler_questions
 from skipproof.stand.hunt.shrinking import (
     PLAIN_TYPE,
     distinct_values,
@@ -18,11 +18,13 @@ from skipproof.stand.hunt.shrinking import (
 )
 from strategies.engines.engine_tables import PYARROW, StoredLayout, is_consistent
 from strategies.engines.engine_values import values
-from strategies.engines.questions import Json
+from strategies.engines.questions import Json, Question
 from strategies.engines.worlds import World
 
 # Longer texts and bytes may be cut in statistics.
 _CHARACTERS_MAX = 8
+# The names of variations with values of another type begin so.
+TYPE_INSTEAD = "integers instead of "
 
 
 class CureKind(enum.Enum):
@@ -30,6 +32,7 @@ class CureKind(enum.Enum):
 
     SWITCH = "switch"
     STATISTICS = "statistics"
+    EXPRESSION = "expression"
     QUESTION = "question"
     VALUES = "values"
 
@@ -54,7 +57,8 @@ def variations(
     for kind, candidates in (
         (CureKind.SWITCH, _other_switches(world, switches)),
         (CureKind.STATISTICS, _other_layouts(world, own_tables=own_tables)),
-        (CureKind.QUESTION, _other_questions(world)),
+        (CureKind.EXPRESSION, _with_questions(world, expression_forms)),
+        (CureKind.QUESTION, _with_questions(world, simpler_questions)),
         (CureKind.VALUES, _other_values(world)),
     ):
         for name, candidate in candidates:
@@ -129,10 +133,12 @@ def _bare(layout: StoredLayout) -> StoredLayout:
     return replace(bare, statistics=(), filters=(), page_index=False, sorting="")
 
 
-def _other_questions(world: World) -> Iterator[tuple[str, World]]:
+def _with_questions(
+    world: World, rewrite: Callable[[Question], Iterator[tuple[str, Question]]]
+) -> Iterator[tuple[str, World]]:
     """Yield the world with other forms of its question, and with the tables that they read."""
     (question,) = world.questions
-    for name, other in rewritten_questions(question):
+    for name, other in rewrite(question):
         tables = {relation.table: world.tables[relation.table] for relation in other.relations}
         yield name, replace(world, tables=tables, questions=(other,))
 
@@ -151,7 +157,7 @@ def _other_values(world: World) -> Iterator[tuple[str, World]]:
     for type_ in types(world):
         if may_be_integer(world, type_):
             plain = with_ranks(world, type_, lambda rank: rank, PLAIN_TYPE)
-            yield f"integers instead of {type_family(type_)}", plain
+            yield f"{TYPE_INSTEAD}{type_family(type_)}", plain
 
 
 def _without_nulls(world: World) -> World:

@@ -14,12 +14,12 @@ from mutants.small_engine.mutating import compose
 from oracles.answers.contradictions import Contradiction, Discrepancy
 from skipproof.commands.checking import CheckRequest, EngineHunt, show_hunt
 from skipproof.stand.hunt import cures, rewriting
-from skipproof.stand.hunt.causes import traits
+from skipproof.stand.hunt.causes import AGAINST_THE_REFERENCE, traits
 from skipproof.stand.hunt.cures import Signature, find_signature
 from skipproof.stand.hunt.examining import examine
 from skipproof.stand.hunt.findings import confirm_all, folder_names, save_finding
 from skipproof.stand.hunt.grouping import find_causes, group_findings
-from skipproof.stand.hunt.rewriting import rewritten_questions
+from skipproof.stand.hunt.rewriting import expression_forms
 from skipproof.stand.hunt.state import Fence, Finding, Hunt
 from skipproof.stand.hunt.varying import Cure, CureKind
 from skipproof.stand.reference.engine import SmallEngine, answer_from_all_rows
@@ -111,6 +111,8 @@ def test_findings_of_one_mutant_are_one_cause_and_those_of_another_are_not() -> 
 
 CURED = Signature(cures=(Cure(CureKind.VALUES, "without NULL"),), area="filter")
 SWITCHED = Signature(cures=(Cure(CureKind.SWITCH, "x=1"),), area="filter")
+STATED = replace(CURED, cures=(*CURED.cures, Cure(CureKind.STATISTICS, "without bounds")))
+INTEGERS = Cure(CureKind.VALUES, "integers instead of time")
 OTHER = finding(DIFFERS_WRONG, Call("or", (call("!=", 1), call("<", 0))), None, 2)
 
 
@@ -124,13 +126,36 @@ OTHER = finding(DIFFERS_WRONG, Call("or", (call("!=", 1), call("<", 0))), None, 
         ((CURED, replace(CURED, cures=(*CURED.cures, Cure(CureKind.QUESTION, rewriting.FILTER_ALONE)))), 1),
         # Where no value matters, other functions are other causes.
         ((SWITCHED, SWITCHED), 2),
+        # Where statistics cure too, they are at fault in every class and with every switch.
+        ((STATED, replace(STATED, area="limit", cures=(*STATED.cures, *SWITCHED.cures))), 1),
+        ((STATED, replace(STATED, cures=(*STATED.cures, Cure(CureKind.VALUES, "without NaN")))), 2),
+        ((STATED, replace(STATED, cures=(*STATED.cures, INTEGERS))), 1),
         # Where nothing cures, the traits decide.
         ((replace(CURED, cures=()), replace(CURED, cures=())), 1),
     ],
-    ids=["equal", "other cures", "other area", "filter alone", "other functions", "no cure"],
+    ids=[
+        "equal",
+        "other cures",
+        "other area",
+        "filter alone",
+        "other functions",
+        "statistics of values",
+        "statistics of other values",
+        "another type",
+        "no cure",
+    ],
 )
 def test_causes_have_equal_signatures(signatures: tuple[Signature, ...], causes: int) -> None:
     assert len(group_findings((DIFFERS, OTHER), signatures, (1, 1))) == causes
+
+
+def test_an_expression_that_both_forms_get_wrong_is_one_cause_in_every_class() -> None:
+    """Against the engine itself, the class and the statistics matter."""
+    wrong_in = Signature(cures=(Cure(CureKind.EXPRESSION, "OR of = instead of IN"),), area="filter")
+    elsewhere = replace(wrong_in, area="join", cures=(*wrong_in.cures, Cure(CureKind.QUESTION, "asked once")))
+    for against, causes in ((frozenset({AGAINST_THE_REFERENCE}), 1), (frozenset(), 2)):
+        findings = [replace(one, traits=one.traits | against) for one in (DIFFERS, OTHER)]
+        assert len(group_findings(findings, (wrong_in, elsewhere), (1, 1))) == causes
 
 
 def error(words: str) -> Finding:
@@ -146,11 +171,19 @@ def error(words: str) -> Finding:
         (DIFFERS, error("Panic: no value"), CURED, 2),
         (error("Panic: no type"), error("Panic: no value"), CURED, 2),
         (error("Panic: value 1"), error("Panic: value 2"), CURED, 1),
+        (error("Vector (of STRUCT(a INT) by b)"), error("Vector (of STRUCT(x INT) by c)"), CURED, 1),
         (error("Panic: value 1"), error("Panic: value 2"), replace(CURED, area="join", cures=()), 1),
         # Another switch cures the second.
         (error("Panic: value 1"), error("Panic: value 2"), SWITCHED, 2),
     ],
-    ids=["no error", "other words", "values", "other class", "other switch"],
+    ids=[
+        "no error",
+        "other words",
+        "values",
+        "parentheses within parentheses",
+        "other class",
+        "other switch",
+    ],
 )
 def test_errors_of_the_same_words_have_one_cause_in_any_question(
     first: Finding, second: Finding, signature: Signature, causes: int
@@ -171,7 +204,7 @@ def differing_forms() -> set[str]:
     @given(worlds(Capabilities(areas=("filter",)), questions_max=6, repeats=SMALL))
     def compare(world: World) -> None:
         for question in world.questions:
-            for name, other in rewritten_questions(question):
+            for name, other in expression_forms(question):
                 if name in SAME and other != question and answers(world, question) != answers(world, other):
                     differing.add(name)
 
@@ -189,7 +222,7 @@ def test_a_column_that_replaces_a_key_is_in_the_answer() -> None:
     question = Question(
         area="topk", source=Relation(table="t"), select=("rid",), order=(key, Key(RID)), limit=1
     )
-    (other,) = (form for name, form in rewritten_questions(question) if name == "a column instead of abs")
+    (other,) = (form for name, form in expression_forms(question) if name == "a column instead of abs")
     assert (other.order[0], other.select) == (Key(Column("a", "int32")), ("rid", "a"))
 
 

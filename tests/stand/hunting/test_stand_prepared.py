@@ -16,7 +16,7 @@ from skipproof.stand.hunt.causes import traits
 from skipproof.stand.hunt.cures import find_signature
 from skipproof.stand.hunt.examining import QuestionResult, examine
 from skipproof.stand.hunt.hunting import Limits, capabilities, hunt
-from skipproof.stand.hunt.rewriting import FILTER_ALONE, rewritten_questions
+from skipproof.stand.hunt.rewriting import FILTER_ALONE, simpler_questions
 from skipproof.stand.hunt.shrinking import smaller_worlds
 from skipproof.stand.hunt.state import Finding
 from skipproof.stand.hunt.varying import Cure, CureKind
@@ -201,7 +201,7 @@ def test_a_finding_of_prepared_questions_is_cured_without_parameters(forgetful: 
 def test_the_filter_alone_of_a_prepared_question_is_prepared() -> None:
     for prepared in (True, False):
         question = replace(ANSWERS["an aggregate"][0], prepared=prepared)
-        assert dict(rewritten_questions(question))[FILTER_ALONE].prepared is prepared
+        assert dict(simpler_questions(question))[FILTER_ALONE].prepared is prepared
 
 
 def test_shrinking_drops_parameters_that_a_failure_does_not_need() -> None:
