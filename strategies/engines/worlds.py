@@ -51,14 +51,16 @@ def worlds(
 
     Shrinks to: one question, `a` compared with a literal.
     """
-    areas = _areas_of_a_world(draw, capabilities.areas, is_large=1 not in repeats)
+    is_large = 1 not in repeats
+    areas = _areas_of_a_world(draw, capabilities.areas, is_large=is_large)
     pool_strategy = value_pools(without=capabilities.types_missing)
     own = [draw(pool_strategy)]
     if draw(st.booleans()):
         # Two columns of one pool are compared with each other.
         own.append(own[0] if draw(st.booleans()) else draw(pool_strategy))
     able = ConditionScope(capabilities, {})
-    has_third = "join" in areas and able.has_functions("second join") and draw(_ONE_IN_FOUR)
+    can_have_third = "join" in areas and able.has_functions("second join") and not is_large
+    has_third = can_have_third and draw(_ONE_IN_FOUR)
     others = {RIGHT: RIGHT_PREFIX} if areas[0] in _OF_TWO_TABLES else {}
     others |= {THIRD: THIRD_PREFIX} if has_third else {}
     left = stored_tables(
