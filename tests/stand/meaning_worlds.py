@@ -91,6 +91,9 @@ ZERO_IN_LIST = world("float64", [-0.0], call_with_constants("in", "float64", 0.0
 _NULLIF = Call("nullif", (Column("a", "float64"), Literal(-0.0, "float64")), "float64")
 ZERO_IN_NULLIF = world("float64", [0.0], Call("is null", (_NULLIF,)))
 BEYOND = arithmetic_world("-", 2, ">", 2**30, -(2**31))
+# The absolute value of the least integer wraps to itself.
+_WRAPPED = Call("//", (Call("abs", (Column("a", "int32"),), "int32"), Literal(10, "int32")), "int32")
+WRAPPED = world("int32", [-(2**31)], Call("=", (_WRAPPED, Literal(-(2**31) // 10 + 1, "int32"))))
 NO_LIST_HAS_NULL = world("int32", [None], Call("not", (call_with_constants("in", "int32", 1, 2),)))
 ALONE = world("int32", [1])
 # A row without a partner, beside which an outer join puts NULL.
@@ -195,6 +198,7 @@ SHOWN: list[tuple[str, str, dict[str, str], World]] = [
     ("integers beyond their type", "duckdb-tables", {}, BEYOND),
     ("the remainder of a negative integer", "polars", {}, arithmetic_world("%", 3, "=", 2, -1)),
     ("the remainder of a negative integer", "polars", {}, arithmetic_world("//", 2, "=", -2, -3)),
+    ("the remainder of a negative integer", "polars", {}, WRAPPED),
     (
         "not in a list with NULL",
         "polars",

@@ -233,9 +233,13 @@ def _under_not(case: Case, function: str) -> Iterator[Call]:
 
 
 def divides_negative(case: Case) -> bool:
-    """Tell whether the dividend of a remainder or of an integer quotient may be negative."""
+    """Tell whether the dividend of a remainder or of an integer quotient may be negative, or wrap to be."""
     divided = (call.of[0] for call in case.calls if call.function in ("%", "//"))
-    return any(value < 0 for term in divided for value in case.values(term) if value is not None)
+    return any(
+        not _fits(case.values(term), term.type)
+        or any(value < 0 for value in case.values(term) if value is not None)
+        for term in divided
+    )
 
 
 def returns_nanoseconds_before_1970(case: Case) -> bool:
