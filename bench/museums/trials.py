@@ -116,7 +116,7 @@ class _Judge:
         """Hunt until it is convicted or the time is over."""
         able = capabilities(self._old.reader, writers=available_writers(self._old.workers))
         with contextlib.suppress(_Convicted):
-            hunt(
+            state = hunt(
                 self._old.reader,
                 able,
                 Limits(seconds=seconds_max, findings=FINDINGS_MAX, seconds_to_shrink=SECONDS_TO_SHRINK),
@@ -125,6 +125,8 @@ class _Judge:
                 progress=self._look,
                 sought=self._is_sought,
             )
+            # The hunt keeps what still waits to be shrunk as it ends.
+            self._look(state)
         return Trial(
             release=self._release,
             finding=self.finding,

@@ -27,6 +27,8 @@ _WAITING_MAX = 20
 _TRIES_PER_FENCE = 100
 
 Clock: TypeAlias = Callable[[], float]
+# The kind, the cause and the cure of failures, of which only one waits.
+_Kind: TypeAlias = tuple[tuple[str, ...], frozenset[str], Cure | None]
 IsSought: TypeAlias = Callable[[World, QuestionResult], bool]
 
 
@@ -68,8 +70,8 @@ class Failures:
     ) -> None:
         self._state, self._limits, self._examine, self._switches = state, limits, examine, switches
         self._sought, self._clock = sought, clock
-        # By the kind, the cause and the cure, so that a frequent cause does not fill the queue.
-        self._waiting: dict[tuple[tuple[str, ...], frozenset[str], Cure | None], _Shrinking] = {}
+        # By their kind, so that a frequent cause does not fill the queue.
+        self._waiting: dict[_Kind, _Shrinking] = {}
         # The number of failures that resemble each finding, of each set of families of types.
         self._alike: Counter[tuple[int, frozenset[str]]] = Counter()
         self._known: Counter[int] = Counter(state.again)
@@ -141,8 +143,16 @@ class Failures:
         return ordinal
 
     def _next_waiting(self) -> _Shrinking:
-        """Remove and return the waiting failure of the fewest traits, of which most others are duplicates."""
-        return self._waiting.pop(min(self._waiting, key=lambda key: len(self._waiting[key].failure.traits)))
+        """Remove and return a waiting failure: one of another cause first, then one of the fewest traits.
+
+        Most others are duplicates of one of few traits.
+        """
+
+        def place(key: _Kind) -> tuple[bool, int]:
+            waiting = self._waiting[key]
+            return waiting.cure is None, len(waiting.failure.traits)
+
+        return self._waiting.pop(min(self._waiting, key=place))
 
     def _failure(self, alone: World, outcome: QuestionResult, seed: int) -> Finding:
         """Return a failure in the form of a finding."""
