@@ -276,7 +276,7 @@ class Raising(SmallEngine):
     ],
 )
 def test_an_error_of_what_exceeds_its_type_is_no_contradiction(error: str, cell: int, reason: str) -> None:
-    """Whether it is computed depends on the plan; any other error contradicts."""
+    """The plan decides if it is computed; any other error contradicts."""
     (outcome,) = examine(Raising(error), arithmetic_world("-", 2, ">", 2**30, cell))
     assert (outcome.refused, outcome.contradiction is None) == (reason, bool(reason))
 

@@ -11,7 +11,7 @@ ctx.register_record_batches("t", [pa.table({"s": [s]}).to_batches() for s in row
 expected = sorted(rows, key=lambda s: -len(s))
 try:
     actual = ctx.sql("SELECT s FROM t ORDER BY -length(s)").to_pydict()["s"]
-except Exception as error:
+except Exception as error:  # DataFusion has no class of errors of its own.
     actual = " ".join(str(error).split("Plan:")[0].split())
 print(f"expected {expected}\nactual {actual}")
 sys.exit(expected != actual)

@@ -13,7 +13,7 @@ ctx.sql("PREPARE q(BOOLEAN) AS SELECT a FROM t WHERE $1 UNION ALL SELECT b FROM 
 try:
     answer = ctx.sql(f"EXECUTE q({condition})").collect()
     actual = [a for batch in answer for a in batch.to_pydict()["a"]]
-except Exception as error:
+except Exception as error:  # DataFusion has no class of errors of its own.
     actual = " ".join(str(error).split())
 print(f"expected {expected}\nactual {actual}")
 sys.exit(expected != actual)

@@ -14,7 +14,7 @@ ctx.sql(f"CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION '{root}/'")
 expected = [a for a, b in sorted(rows, key=lambda row: 9 if row[1] == 1 else row[0])[:1]]
 try:
     actual = ctx.sql("SELECT a FROM t ORDER BY CASE b WHEN 1 THEN 9 ELSE a END, a LIMIT 1").to_pydict()["a"]
-except Exception as error:
+except Exception as error:  # DataFusion has no class of errors of its own.
     actual = str(error)
 print(f"expected {expected}\nactual {actual}")
 sys.exit(expected != actual)

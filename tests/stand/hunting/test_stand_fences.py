@@ -79,14 +79,18 @@ def one_trait(which: str) -> Callable[..., frozenset[str]]:
     return conjunction
 
 
-def quiet_findings(state: Hunt) -> list[World]:
-    """Return the worlds of findings that the quiet mutant alone answers wrongly, and the loud one rightly."""
+def wrong_by_one(state: Hunt, fault: str, other: str) -> list[World]:
+    """Return the worlds of findings that a mutant answers wrongly alone, and the other one rightly."""
     return [
         finding.world
         for finding in state.findings
-        if examine(engine(QUIET), finding.world)[0].contradiction is not None
-        and examine(engine(LOUD), finding.world)[0].contradiction is None
+        if examine(engine(fault), finding.world)[0].contradiction is not None
+        and examine(engine(other), finding.world)[0].contradiction is None
     ]
+
+
+def quiet_findings(state: Hunt) -> list[World]:
+    return wrong_by_one(state, QUIET, LOUD)
 
 
 def test_a_quiet_mutant_that_shares_traits_with_a_loud_one_is_found_behind_its_fence() -> None:
@@ -126,13 +130,7 @@ FIRST, SECOND = "offset is lost", "nulls never come first"
 
 
 def needs_null(state: Hunt) -> list[World]:
-    """Return the worlds of findings that only the fault of NULL answers wrongly."""
-    return [
-        finding.world
-        for finding in state.findings
-        if examine(engine(SECOND), finding.world)[0].contradiction is not None
-        and examine(engine(FIRST), finding.world)[0].contradiction is None
-    ]
+    return wrong_by_one(state, SECOND, FIRST)
 
 
 @pytest.mark.parametrize("known", [1, 20])
