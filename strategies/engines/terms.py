@@ -172,7 +172,9 @@ def _quotient(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | 
 
 
 def _sign(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
-    function = choose(draw, ("negate", "abs"))
+    """Draw a negation or an absolute value; the latter mostly if the signs differ, as it then keeps no order."""
+    signs_differ = min(inner.pool.values) < 0 < max(inner.pool.values)
+    function = choose(draw, ("negate", "abs", "abs", "abs") if signs_differ else ("negate", "abs"))
     return _strict(function, inner) or _overflowing(draw, function, inner)
 
 
@@ -292,7 +294,7 @@ _CALLS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Apply], ...] = (
     *[(("+",), INTEGERS, _arithmetic)] * 2,
     (("%",), INTEGERS, _remainder),
     (("//",), INTEGERS, _quotient),
-    (("negate", "abs"), INTEGERS, _sign),
+    *[(("negate", "abs"), INTEGERS, _sign)] * 2,
     (("<<", ">>"), INTEGERS, _shift),
     *[(("cast",), INTEGERS, _cast)] * 5,
     *[(("lower", "upper", "length"), ("string",), _text)] * 2,
