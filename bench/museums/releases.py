@@ -34,6 +34,8 @@ class Release:
         is_current: Whether no later release is right, so that none can be asked for the right answer.
         mended: What pip installs of the first release without the fault, if others with the same traits were
             mended later; what convicts is answered rightly by it.
+        without: Settings, and their values, that turn off what is wrong in that area, if traits do not tell
+            it from the rest; with them the release answers rightly what convicts it.
     """
 
     engine: str
@@ -44,6 +46,7 @@ class Release:
     writer: ForeignWriter | None = None
     is_current: bool = False
     mended: tuple[str, ...] = ()
+    without: tuple[tuple[str, str], ...] = ()
 
     @property
     def package(self) -> str:
@@ -90,8 +93,9 @@ _FIRST_ROOM = (
         engine="datafusion",
         pins=("datafusion==54.0.0", "pyarrow"),
         area="filters that a join makes while it runs",
-        # Without this switch they prune row groups only.
-        traits=(("join",), (_PUSHED_FILTERS,)),
+        # IN with a subquery is a join, too.
+        traits=((BY_ITSELF,), ("join", "subquery")),
+        without=(("datafusion.optimizer.enable_dynamic_filter_pushdown", "false"),),
     ),
     Release(
         engine="datafusion",

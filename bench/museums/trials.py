@@ -167,10 +167,17 @@ class _Judge:
         if not in_area(finding.traits | functions(finding.outcome.question), self._release.traits):
             return False
         then = verdicts(self._old.reader, finding.world, self._old.write)
+        if self._release.without and not self._is_right_without(finding.world):
+            return False
         if self._mended is None:
             return "wrong" in then and _agrees(self._old.reader, finding.world, finding.outcome)
         world = supported_world(finding.world, self._mended)
         return "wrong" in then and set(verdicts(self._mended.reader, world, self._mended.write)) == {"right"}
+
+    def _is_right_without(self, world: World) -> bool:
+        """Tell whether the release answers a question rightly without what is wrong in the area."""
+        spared = replace(world, settings=dict(world.settings) | dict(self._release.without))
+        return set(verdicts(self._old.reader, spared, self._old.write)) == {"right"}
 
 
 def _agrees(worker: Worker, world: World, outcome: QuestionResult) -> bool:

@@ -39,6 +39,8 @@ Writers: TypeAlias = Mapping[str, Options]
 ALONE: Writers = {PYARROW: {}}
 # The place of a column's name in the value of an option.
 _PLACE = re.compile(r"\{(\w+)\}")
+# What stands beside a value of an option that suits some tables only.
+_CONDITIONS = {"only", "rows_max"}
 # Types whose values all engines write alike in the names of directories.
 PARTITION_TYPES = ("int32", "int64", "string")
 # Names of directories longer than about 255 bytes are cut or refused.
@@ -208,8 +210,9 @@ def stored_tables(
         blocks = _sort_rows(blocks, pools[0].type, nulls_first=sorting == "nulls first")
     numbered = (*columns, Column(f"{prefix}{ROW_NUMBER}", "int64"))
     if layouts is not None:
-        options = draw(format_options(numbered, layouts, is_certain=1 not in repeats))
         repeat = choose(draw, [count for count in repeats if count in (1, _FULL)])
+        rows = repeat * sum(map(len, blocks))
+        options = draw(format_options(numbered, layouts, rows=rows, is_certain=1 not in repeats))
         return StoredTable(
             columns=numbered, blocks=_number_rows(blocks, repeat), layout=StoredLayout(format_options=options)
         )
@@ -245,18 +248,19 @@ def _has_one_order(pool: ValuePool) -> bool:
 
 @st.composite
 def format_options(
-    draw: DrawFn, columns: Sequence[Column], layouts: Options, *, is_certain: bool = False
+    draw: DrawFn, columns: Sequence[Column], layouts: Options, *, rows: int = 0, is_certain: bool = False
 ) -> dict[str, Json]:
     """One to three options of a table format half of the time; columns replace `{a}`, `{b}` and `{rid}`.
 
     A value of None leaves an option out, so that its other values are rarer.
 
     Args:
+        rows: The rows of the table: some values are for small tables only.
         is_certain: Whether to draw options each time.
 
     Shrinks to: none; or to one, if it is certain.
     """
-    possible = {name: _possible(values, columns) for name, values in layouts.items()}
+    possible = {name: _possible(values, columns, rows) for name, values in layouts.items()}
     names = sorted(name for name, values in possible.items() if values)
     if not names or not (is_certain or draw(st.booleans())):
         return {}
@@ -265,15 +269,15 @@ def format_options(
     return {name: value for name, value in chosen.items() if value is not None}
 
 
-def _possible(values: Sequence[Json], columns: Sequence[Column]) -> list[Json]:
-    """Return the values of an option that suit a table of these columns."""
+def _possible(values: Sequence[Json], columns: Sequence[Column], rows: int) -> list[Json]:
+    """Return the values of an option that suit a table of these columns, with so many rows."""
     letters = (*"abc"[: len(columns) - 1], ROW_NUMBER)
     names = dict(zip(letters, (column.name for column in columns), strict=True))
     word = columns[0].type.partition("(")[0]
     suiting = []
     for value in values:
-        if isinstance(value, dict) and "only" in value:
-            if word not in value["only"]:
+        if isinstance(value, dict) and not _CONDITIONS.isdisjoint(value):
+            if word not in value.get("only", (word,)) or rows > value.get("rows_max", rows):
                 continue
             value = value["value"]
         if names.keys() >= set(_PLACE.findall(str(value))):

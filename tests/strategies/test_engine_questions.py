@@ -270,6 +270,16 @@ def test_tables_of_a_format_reach_each_option_and_many_files():
     assert all(table.layout.writer == "pyarrow" and not table.layout.partitioned for table in found)
 
 
+def test_a_value_for_small_tables_is_not_that_of_a_large_one():
+    able = Capabilities(areas=("filter",), layouts={"size": [{"rows_max": 100, "value": 1}, 1_000]})
+    tables = [world.tables["t"] for world in many(able, 12)]
+    sizes: dict[bool, set[int]] = {True: set(), False: set()}
+    for table in tables:
+        if "size" in table.layout.format_options:
+            sizes[sum(map(len, table.blocks)) > 100].add(table.layout.format_options["size"])
+    assert sizes == {True: {1_000}, False: {1, 1_000}}
+
+
 def test_files_of_other_writers_have_no_oddities_but_what_they_are_told():
     told = {"row_group_size": [1, 2], "statistics": [False]}
     able = Capabilities(areas=("filter",), writers={"pyarrow": {}, "polars": told})

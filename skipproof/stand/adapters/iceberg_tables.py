@@ -76,12 +76,14 @@ _TRANSFORMS = {
     "day": "DayTransform", "month": "MonthTransform", "year": "YearTransform", "hour": "HourTransform",
 }  # fmt: skip
 _ORDERED_TYPES = ["int32", "int64", "string", "date", "timestamp", "boolean"]
+# Thousands of files or row groups take long to write and to read.
+_SMALL_TABLE = 1_000
 # The options of tables; `docs/reference/table-layouts.md` defines them.
 _LAYOUTS: dict[str, list[Any]] = {
     "metrics": ["none", "counts", "truncate(1)", "truncate(16)"],
     "blocks_per_append": [2, 3, 100],
-    "bytes_per_file": [1, 1_000],
-    "rows_per_group": [1, 2, 4],
+    "bytes_per_file": [{"rows_max": _SMALL_TABLE, "value": 1}, 1_000],
+    "rows_per_group": [*({"rows_max": _SMALL_TABLE, "value": count} for count in (1, 2, 4)), 1_000],
 }
 _PROPERTIES = {
     "bytes_per_file": "write.target-file-size-bytes",

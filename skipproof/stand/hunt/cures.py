@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from time import monotonic
 
 from oracles.answers.contradictions import Discrepancy
 from skipproof.stand.hunt.causes import AGAINST_THE_REFERENCE
@@ -15,6 +16,8 @@ from strategies.engines.worlds import World
 # The times that the question of a finding is asked to see whether it is always wrong; and if it is not, the
 # times that it is asked in each variation.
 _TIMES, _TIMES_UNSTEADY = 3, 10
+# The time for the variations of a finding: an engine that hangs needs its time limit for each.
+_SECONDS_TO_VARY = 120.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,13 +38,16 @@ class Signature:
 
 
 def find_signature(worker: EngineClient, finding: Finding, *, write: Write) -> Signature:
-    """Ask the question of a finding in every variation of its world."""
+    """Ask the question of a finding in the variations of its world, as many as there is time for."""
+    deadline = monotonic() + _SECONDS_TO_VARY
     question = finding.outcome.question
     world = replace(finding.world, questions=(question,))
     times = _times(worker, world, write)
     cures: list[Cure] = []
     area = question.area
     for cure, variation in _variations(worker, finding, world):
+        if monotonic() > deadline:
+            break
         outcomes = examine(worker, replace(variation, questions=variation.questions * times), write=write)
         if all(is_cured(finding, outcome) for outcome in outcomes):
             cures.append(cure)

@@ -76,6 +76,12 @@ def test_null_is_what_cures_a_mutant_of_null() -> None:
     assert not cured & {"without NaN", "without bounds", "NOT pushed in", "statistics=no bounds"}
 
 
+def test_variations_are_asked_only_as_long_as_there_is_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that hangs would keep a campaign from its next slice for an hour."""
+    monkeypatch.setattr(cures, "_SECONDS_TO_VARY", -1.0)
+    assert names(DIFFERS_WRONG, DIFFERS) == set()
+
+
 def test_another_form_of_the_question_cures_a_mutant_of_one_form() -> None:
     wrong = engine("null among members")
     assert "OR of = instead of IN" in names(wrong, finding(wrong, call("in", 2, None), 2, 3))
