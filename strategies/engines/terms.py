@@ -172,7 +172,7 @@ def _quotient(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | 
 
 
 def _sign(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
-    """Draw a negation or an absolute value; the latter mostly if the signs differ, as it then keeps no order."""
+    """Draw a negation or an absolute value, which keeps no order where the signs differ."""
     signs_differ = min(inner.pool.values) < 0 < max(inner.pool.values)
     function = choose(draw, ("negate", "abs", "abs", "abs") if signs_differ else ("negate", "abs"))
     return _strict(function, inner) or _overflowing(draw, function, inner)

@@ -109,7 +109,7 @@ def current_trial(trials, monkeypatch):
     """The trial of a current release, whose engine is a wrong small engine of this process."""
     monkeypatch.setattr(trials, "SECONDS_TO_SHRINK", 0.0)
     worker = next(mutant for mutant in MUTANTS if mutant.name == "unstated is null").engine()
-    release = SimpleNamespace(name="small-1", area="", traits=(("filter",),), is_current=True)
+    release = SimpleNamespace(name="small-1", area="", traits=(("filter",),), is_current=True, without=())
     return trials._Judge(release, trials.Side(reader=worker, workers={}), None, None)
 
 
@@ -130,6 +130,24 @@ def test_a_current_release_is_not_convicted_where_the_reference_has_no_opinion(
     silent = SimpleNamespace(opinion=lambda *_: SimpleNamespace(none="NaN"))
     monkeypatch.setattr(trials, "Reference", lambda _: silent)
     assert current_trial.run(seed=0, seconds_max=0.5).finding is None
+
+
+@pytest.mark.parametrize(
+    ("setting", "is_convicted"), [("skipping", True), ("threads", False)], ids=["cures", "cures nothing"]
+)
+def test_what_is_right_without_the_part_at_fault_convicts(
+    trials, current_trial, monkeypatch, setting, is_convicted
+):
+    """Traits alone do not tell what a filter of a join was made from."""
+    current_trial._release.without = ((setting, "off"),)
+
+    def verdicts(_, world, write):
+        return ["right" if world.settings.get("skipping") == "off" else "wrong"]
+
+    monkeypatch.setattr(trials, "verdicts", verdicts)
+    trial = current_trial.run(seed=0, seconds_max=1.0)
+    assert (trial.finding is not None) is is_convicted
+    assert is_convicted or trial.elsewhere
 
 
 def test_a_contradiction_of_the_reference_alone_may_not_count(trials):
