@@ -84,7 +84,7 @@ class _Drawing:
         """Draw a literal of the columns' type, or return that of a value."""
         return {"literal": self._value() if value is ... else value, "type": self._type}
 
-    def _number(self, value: int) -> Json:
+    def _number(self, value: float) -> Json:
         return {"literal": value, "type": self._type}
 
     def _expression(self, depth: int) -> Json:
@@ -103,6 +103,10 @@ class _Drawing:
             common += [{"call": name, "of": [inner, number]} for name in ("+", "-", "*", "%", "//", ">>")]
             common += [{"call": name, "of": [inner]} for name in ("negate", "abs")]
             common += [{"call": "try cast", "of": [inner], "type": self._type}]
+        if "float" in self._type:
+            number = self._number(self._choose((1.0, 2.0, 0.5)))
+            common += [{"call": name, "of": [inner, number]} for name in ("+", "-", "*", "/")]
+            common += [{"call": name, "of": [inner]} for name in ("negate", "abs")]
         if self._type == "string":
             start, length = ({"literal": self._choose((1, 2)), "type": "int32"} for _ in range(2))
             common += [{"call": name, "of": [inner]} for name in ("lower", "upper")]

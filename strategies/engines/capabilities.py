@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from strategies.engines.engine_tables import ALONE, Options, ValuePool, Writers
+from strategies.engines.engine_rows import ValuePool
+from strategies.engines.engine_tables import ALONE, Options, Writers
 from strategies.engines.questions import Json, Term
 
 

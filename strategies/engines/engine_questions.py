@@ -9,9 +9,7 @@ from hypothesis.strategies import DrawFn
 from strategies.choices import choose
 from strategies.engines.capabilities import ConditionScope, Operand
 from strategies.engines.conditions import comparison, condition
-from strategies.engines.engine_tables import (
-    ValuePool,
-)
+from strategies.engines.engine_rows import ValuePool
 from strategies.engines.joins import (
     LEFT,
     RIGHT,

@@ -7,25 +7,24 @@ Shrinks to: one column of small integers beside the row numbers, one block of on
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import TypeAlias
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from strategies.choices import choose
-from strategies.engines.engine_values import TYPE_FAMILIES, clusters, neighbours, order
+from strategies.engines.engine_rows import (
+    FULL,
+    MANY,
+    REPEATS,
+    TENS,
+    ValuePool,
+    cells_of_block,
+    numbered_rows,
+    sort_rows,
+)
 from strategies.engines.questions import ROW_NUMBER, Column, Json, Row
 
-# Blocks have few rows, so that failures are small; some blocks repeat theirs, to fill several pages,
-# vectors of 2,048 rows, or row groups of an engine's least size.
-_MANY = 700
-# A block of so many rows is full: a row group of its engine's own size has no room left.
-_FULL = 2_048
-# Some writers use a dictionary only where rows outnumber distinct values several times.
-_SOME = 6
-ONCE, SMALL, LARGE = (1,), (1, 1, 1, _SOME), (30, _MANY, _FULL)
-REPEATS = (*SMALL * 4, *LARGE)
 # Each block of a table format is a file, and tables need several of them for its log to change.
 _BLOCKS_MAX, _FILES_MAX = 6, 8
 _ROW_COUNTS = (*(1, 2, 3, 4, 5, 6) * 2, 0)
@@ -48,7 +47,6 @@ _DIRECTORY_CHARACTERS_MAX = 50
 _ONE_IN_FOUR: st.SearchStrategy[bool] = st.sampled_from((False, False, False, True))
 _ONE_IN_THREE: st.SearchStrategy[bool] = st.sampled_from((False, False, True))
 _TWO_IN_THREE: st.SearchStrategy[bool] = st.sampled_from((False, True, True))
-_CONTENTS = (*("distinct",) * 5, *("mixed",) * 3, "dense", "constant", "constant or null", "nulls")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,37 +143,8 @@ def is_consistent(table: StoredTable) -> bool:
     rows = [(cell,) for cells in firsts for cell in cells]
     nulls_first = layout.sorting == "nulls first"
     return [
-        row for block in _sort_rows([rows], table.columns[0].type, nulls_first=nulls_first) for row in block
+        row for block in sort_rows([rows], table.columns[0].type, nulls_first=nulls_first) for row in block
     ] == rows
-
-
-@dataclass(frozen=True, slots=True)
-class ValuePool:
-    """A type, and the few values of it that the rows of a column and its literals share."""
-
-    type: str
-    values: tuple[Json, ...]
-
-
-@st.composite
-def value_pools(draw: DrawFn, *, without: frozenset[str] = frozenset()) -> ValuePool:
-    """Pools of any type; integers, texts and floats, where most goes wrong, more often.
-
-    Args:
-        without: Types that are left out, in full or by their first word.
-    """
-    families = [
-        [type_ for type_ in family if not without.intersection((type_, type_.partition("(")[0]))]
-        for family in TYPE_FAMILIES
-    ]
-    type_ = choose(draw, choose(draw, [family for family in families if family]))
-    clusters_ = clusters(type_)
-    cluster = choose(draw, (clusters_[0], *clusters_, *clusters_[1:]))
-    count = min(len(cluster), choose(draw, (3, 4, 5, 6, 2)))
-    chosen = draw(st.lists(st.sampled_from(cluster), min_size=count, max_size=count, unique_by=repr))
-    if draw(st.booleans()):
-        chosen += neighbours(chosen[0], type_)
-    return ValuePool(type_, tuple(chosen))
 
 
 @st.composite
@@ -202,19 +171,20 @@ def stored_tables(
     # One block alone, or one without rows, leaves little to skip.
     block_count = choose(draw, (*range(1, most + 1), *range(3, most + 1), *range(3, most + 1)))
     counts = [choose(draw, _ROW_COUNTS) for _ in range(block_count)]
-    blocks = [_block(draw, pools, count) for count in counts]
+    blocks = [cells_of_block(draw, pools, count) for count in counts]
     # Row groups in order are skipped by LIMIT and OFFSET, for which large tables are there.
     orders = ("", "nulls first", "nulls last")
     sorting = choose(draw, ("", *orders) if 1 in repeats else orders)
     if sorting:
-        blocks = _sort_rows(blocks, pools[0].type, nulls_first=sorting == "nulls first")
+        blocks = sort_rows(blocks, pools[0].type, nulls_first=sorting == "nulls first")
     numbered = (*columns, Column(f"{prefix}{ROW_NUMBER}", "int64"))
     if layouts is not None:
-        repeat = choose(draw, [count for count in repeats if count in (1, _FULL)])
+        repeat = choose(draw, [count for count in repeats if count in (1, TENS, FULL)])
         rows = repeat * sum(map(len, blocks))
         options = draw(format_options(numbered, layouts, rows=rows, is_certain=1 not in repeats))
+        layout = StoredLayout(format_options=options)
         return StoredTable(
-            columns=numbered, blocks=_number_rows(blocks, repeat), layout=StoredLayout(format_options=options)
+            columns=numbered, blocks=numbered_rows(draw, blocks, pools, repeat, sorting), layout=layout
         )
     layout = _layout(draw, numbered, writers)
     if layout.writer == PYARROW:
@@ -228,8 +198,14 @@ def stored_tables(
         elif decoys and not layout.sorting and draw(_ONE_IN_THREE):
             layout = _nesting(draw, layout, columns, decoys)
     # The options of a writer may ask for row groups of one row.
-    repeat = choose(draw, [count for count in repeats if count < _MANY or not layout.format_options])
-    return StoredTable(columns=numbered, blocks=_number_rows(blocks, repeat), layout=layout)
+    repeat = choose(draw, [count for count in repeats if count < MANY or not layout.format_options])
+    # A directory is of one value.
+    fixed = 1 if layout.partitioned else 0
+    return StoredTable(
+        columns=numbered,
+        blocks=numbered_rows(draw, blocks, pools, repeat, sorting, fixed=fixed),
+        layout=layout,
+    )
 
 
 def _nesting(
@@ -313,61 +289,6 @@ def _partition(draw: DrawFn, pool: ValuePool, block: list[Row]) -> list[Row]:
     empty = ("",) if pool.type == "string" else ()
     value = choose(draw, [*short, *empty, None])
     return [(value, *row[1:]) for row in block]
-
-
-def _block(draw: DrawFn, pools: Sequence[ValuePool], count: int) -> list[Row]:
-    if not count:
-        return []
-    return list(zip(*(_cells(draw, pool, count) for pool in pools), strict=True))
-
-
-def _cells(draw: DrawFn, pool: ValuePool, count: int) -> list[Json]:
-    content = choose(draw, _CONTENTS)
-    if content == "nulls":
-        return [None] * count
-    if content.startswith("constant"):
-        constant = choose(draw, pool.values)
-        if content == "constant":
-            return [constant] * count
-        return [constant if draw(st.booleans()) else None for _ in range(count)]
-    if content == "distinct":
-        return _distinct_cells(draw, pool, count)
-    values = pool.values if content == "dense" else (*pool.values, None)
-    return draw(st.lists(st.sampled_from(values), min_size=count, max_size=count))
-
-
-def _distinct_cells(draw: DrawFn, pool: ValuePool, count: int) -> list[Json]:
-    """Return cells that repeat a value only where there are more of them than values."""
-    cells: list[Json] = []
-    left: list[Json] = []
-    for _ in range(count):
-        left = left or list(pool.values)
-        cells.append(left.pop(draw(st.integers(0, len(left) - 1))))
-    return cells
-
-
-def _sort_rows(blocks: Sequence[list[Row]], type_: str, *, nulls_first: bool) -> list[list[Row]]:
-    """Return the same rows, in the order of their first column, in blocks of the same sizes."""
-    rows = [row for block in blocks for row in block]
-    present = sorted((row for row in rows if row[0] is not None), key=lambda row: order(row[0], type_))
-    nulls = [row for row in rows if row[0] is None]
-    rows = nulls + present if nulls_first else present + nulls
-    ends = [0]
-    for block in blocks:
-        ends.append(ends[-1] + len(block))
-    return [rows[start:end] for start, end in pairwise(ends)]
-
-
-def _number_rows(blocks: Sequence[list[Row]], repeat: int) -> tuple[tuple[Row, ...], ...]:
-    """Return blocks with numbered rows, each repeated so often, or until the block is full."""
-    number = 0
-    numbered = []
-    for block in blocks:
-        size = _FULL if repeat == _FULL and block else len(block) * repeat
-        rows = [block[at * len(block) // size] for at in range(size)]
-        numbered.append(tuple((*row, number + ordinal) for ordinal, row in enumerate(rows)))
-        number += len(rows)
-    return tuple(numbered)
 
 
 def _layout(draw: DrawFn, columns: Sequence[Column], writers: Writers) -> StoredLayout:

@@ -1,17 +1,22 @@
 """The functions of the language that compute a value: the types of their results, and their meaning.
 
 A meaning is over values that are not NULL, in JSON; integers are exact, so that a result may exceed its type.
-The drawing uses it to choose constants near the results, and the reference to evaluate.
-
+Floating-point results are rounded as IEEE 754 says. The drawing uses a meaning to choose constants near the
+results, and the reference to evaluate.
 """
 
 from collections.abc import Callable
+from ctypes import c_float
 from datetime import date
-from operator import add, lshift, mul, neg, rshift, sub
+from math import isinf
+from operator import add, lshift, mul, neg, rshift, sub, truediv
 
 from strategies.engines.questions import Json
 
-ARITHMETIC = ("+", "-", "*", "%", "//", "<<", ">>", "negate", "abs")
+INTEGER_ARITHMETIC = ("+", "-", "*", "%", "//", "<<", ">>", "negate", "abs")
+# Quotients are of float64 alone: Spark divides float32 as float64.
+FLOAT_ARITHMETIC = ("+", "-", "*", "/", "negate", "abs")
+ARITHMETIC = (*INTEGER_ARITHMETIC, "/")
 TEXT_FUNCTIONS = ("lower", "upper", "length", "substring", "concat")
 DATE_PARTS = ("year", "month", "day")
 TRUNCATIONS = ("truncate to year", "truncate to month", "truncate to day")
@@ -35,6 +40,8 @@ def meaning(function: str, type_: str) -> Callable[..., Json]:
     """Return the meaning of a strict function whose first operand has a type."""
     if function in TIME_FUNCTIONS:
         return _time_meaning(function, type_)
+    if function in FLOAT_ARITHMETIC and type_.startswith("float"):
+        return _float_meaning(function, type_)
     return _MEANINGS[function]
 
 
@@ -69,6 +76,21 @@ _MEANINGS: dict[str, Callable[..., Json]] = {
     "substring": lambda text, start, count: text[start - 1 : start - 1 + count],
     "concat": add,
 }
+
+
+def _float_meaning(function: str, type_: str) -> Callable[..., Json]:
+    """Return the meaning of arithmetic of floating point; one operation in float64, rounded, is exact."""
+    compute = truediv if function == "/" else _MEANINGS[function]
+
+    def evaluate(*values: Json) -> Json:
+        result = compute(*map(float, values))
+        if type_ == "float32":
+            result = c_float(result).value
+        if result != result:
+            return "NaN"
+        return ("Infinity" if result > 0 else "-Infinity") if isinf(result) else result
+
+    return evaluate
 
 
 def _time_meaning(function: str, type_: str) -> Callable[[int], int]:

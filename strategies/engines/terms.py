@@ -16,12 +16,20 @@ from hypothesis.strategies import DrawFn
 
 from strategies.choices import choose
 from strategies.engines.capabilities import ConditionScope, Operand
-from strategies.engines.engine_tables import ValuePool
+from strategies.engines.engine_rows import ValuePool
 from strategies.engines.engine_values import integer_range, order, values
-from strategies.engines.functions import DATE_PARTS, TRUNCATIONS, meaning, result_type, units_per_day
+from strategies.engines.functions import (
+    DATE_PARTS,
+    FLOAT_ARITHMETIC,
+    TRUNCATIONS,
+    meaning,
+    result_type,
+    units_per_day,
+)
 from strategies.engines.questions import Call, Column, Json, Literal, Term
 
 INTEGERS = ("int8", "int16", "int32", "int64")
+_FLOATS = ("float32", "float64")
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 _NANOSECONDS_MAX = 2**63 // 1_000 - 1
 _EXACT_MAX = 2**53
@@ -75,9 +83,14 @@ def _own_calls(scope: ConditionScope, type_: str) -> list[_Apply]:
 def shared_operand(draw: DrawFn, scope: ConditionScope) -> Operand | None:
     """Draw a function of a column, if possible one that does not keep the order of the column's values.
 
-    None if no column's type has functions of its own.
+    None if no column's type has functions of its own, or all are floating point.
     """
-    names = [name for name in sorted(scope.pools) if _own_calls(scope, scope.pools[name].type)]
+    # Of floating point most goes wrong in NaN and zeros of the columns themselves.
+    names = [
+        name
+        for name in sorted(scope.pools)
+        if scope.pools[name].type not in _FLOATS and _own_calls(scope, scope.pools[name].type)
+    ]
     if not names:
         return None
     name = choose(draw, names)
@@ -116,8 +129,11 @@ def _strict(function: str, *operands: Operand) -> Operand | None:
     """Return a call, or None if a value would not fit its type."""
     first = operands[0].pool.type
     evaluate, type_ = meaning(function, first), result_type(function, first)
-    results = [evaluate(*some) for some in product(*(part.pool.values for part in operands))]
+    combinations = list(product(*(part.pool.values for part in operands)))
+    results = [evaluate(*some) for some in combinations]
     if type_ in INTEGERS and not _fit(results, type_):
+        return None
+    if type_ in _FLOATS and any(map(_becomes_infinite, combinations, results)):
         return None
     term = Call(function, tuple(part.term for part in operands), type_)
 
@@ -131,6 +147,11 @@ def _strict(function: str, *operands: Operand) -> Operand | None:
 def _fit(results: list[Json], type_: str) -> bool:
     low, high = integer_range(type_)
     return all(low <= result <= high for result in results)
+
+
+def _becomes_infinite(operands: Sequence[Json], result: Json) -> bool:
+    """Tell whether a result is infinite, or none, though no operand is."""
+    return isinstance(result, str) and not any(isinstance(value, str) for value in operands)
 
 
 def _pool(type_: str, results: list[Json]) -> ValuePool:
@@ -154,6 +175,18 @@ def _arithmetic(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand 
     if shape == "reversed":
         return _strict(operator, small, inner)
     return _strict(operator, inner, small) or _overflowing(draw, operator, inner, small.term)
+
+
+def _float_arithmetic(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
+    """Draw arithmetic of floating point with a small constant, mostly on the right, or another sign."""
+    type_ = inner.pool.type
+    possible = [symbol for symbol in FLOAT_ARITHMETIC if scope.has_functions(symbol)]
+    function = choose(draw, [symbol for symbol in possible if symbol != "/" or type_ == "float64"])
+    if function in ("negate", "abs"):
+        return _strict(function, inner)
+    small = _with_constant(choose(draw, (1.0, 2.0, 0.5, 3.0)), type_)
+    is_reversed = function != "/" and draw(_ONE_IN_FOUR)
+    return _strict(function, *((small, inner) if is_reversed else (inner, small)))
 
 
 def _overflowing(draw: DrawFn, function: str, inner: Operand, *others: Term) -> Operand | None:
@@ -297,6 +330,7 @@ _CALLS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Apply], ...] = (
     *[(("negate", "abs"), INTEGERS, _sign)] * 2,
     (("<<", ">>"), INTEGERS, _shift),
     *[(("cast",), INTEGERS, _cast)] * 5,
+    (("float arithmetic", "+", "-", "*"), _FLOATS, _float_arithmetic),
     *[(("lower", "upper", "length"), ("string",), _text)] * 2,
     *[(("substring",), ("string",), _substring)] * 2,
     (("concat",), ("string",), _concatenation),

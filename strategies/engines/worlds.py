@@ -13,7 +13,9 @@ from hypothesis.strategies import DrawFn
 from strategies.choices import choose
 from strategies.engines.capabilities import Capabilities, ConditionScope
 from strategies.engines.engine_questions import ASKS
-from strategies.engines.engine_tables import ONCE, REPEATS, StoredTable, stored_tables, value_pools
+from strategies.engines.engine_rows import ONCE, REPEATS, ValuePool, value_pools
+from strategies.engines.engine_tables import StoredTable, stored_tables
+from strategies.engines.engine_values import order
 from strategies.engines.joins import LEFT, RIGHT, RIGHT_PREFIX, THIRD, THIRD_PREFIX
 from strategies.engines.questions import Json, Literal, Question, subterms
 from strategies.engines.terms import shared_operand
@@ -85,7 +87,10 @@ def worlds(
         tables[name] = draw(other)
     scope = ConditionScope(
         capabilities,
-        {column.name: pool for column, pool in zip(tables[LEFT].queried_columns, own, strict=True)},
+        {
+            column.name: _with_ends(pool, tables[LEFT].cells(column.name))
+            for column, pool in zip(tables[LEFT].queried_columns, own, strict=True)
+        },
         has_third,
         block_ends=_block_ends(tables[LEFT]),
     )
@@ -142,6 +147,16 @@ def _areas_of_a_world(draw: DrawFn, areas: Sequence[str], *, is_large: bool) -> 
 def _block_ends(table: StoredTable) -> tuple[int, ...]:
     """Return the number of rows up to the end of each block that has rows."""
     return tuple(accumulate(len(block) for block in table.blocks if block))
+
+
+def _with_ends(pool: ValuePool, cells: Sequence[Json]) -> ValuePool:
+    """Return a pool that also has the least and the greatest of the values that it lacks."""
+    own = set(map(repr, pool.values))
+    others = {cell for cell in cells if cell is not None and repr(cell) not in own}
+    if not others:
+        return pool
+    ends = (pick(others, key=lambda value: order(value, pool.type)) for pick in (min, max))
+    return replace(pool, values=(*pool.values, *ends))
 
 
 def _pivot(draw: DrawFn, tables: Iterable[StoredTable]) -> dict[str, Json]:

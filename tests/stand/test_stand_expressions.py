@@ -15,7 +15,8 @@ from skipproof.stand.reference.evaluating import compile_term
 from skipproof.stand.reference.values import from_json
 from skipproof.stand.workers.workers import EngineClient, Worker
 from strategies.engines.capabilities import Capabilities, ConditionScope, Operand
-from strategies.engines.engine_tables import StoredTable, ValuePool, value_pools
+from strategies.engines.engine_rows import ValuePool, value_pools
+from strategies.engines.engine_tables import StoredTable
 from strategies.engines.engine_values import TYPES, order
 from strategies.engines.functions import PARAMETERISED, STRICT
 from strategies.engines.questions import Call, Column, Json, Literal, Question, Relation, Term, subterms
@@ -44,6 +45,12 @@ MEANT: dict[str, tuple[Term, list[Json], list[Json]]] = {
     "a size": (call("abs", "int32"), [-5, 5, None], [5, 5, None]),
     "a shift left": (call("<<", "int32", 2), [5, 0, None], [20, 0, None]),
     "a shift right": (call(">>", "int32", 1), [5, -5, None], [2, -3, None]),
+    "a sum of float32": (call("+", "float32", 1.0), [2.0**24, 0.5, None], [2.0**24, 1.5, None]),
+    "a difference of float64": (call("-", "float64", 0.5), [1.0, "Infinity", None], [0.5, "Infinity", None]),
+    "a product of float32": (call("*", "float32", 3.0), [0.5, -2.0, None], [1.5, -6.0, None]),
+    "a quotient of float64": (call("/", "float64", 3.0), [1.0, "-Infinity"], [1.0 / 3.0, "-Infinity"]),
+    "minus a float64": (call("negate", "float64"), [-5.0, 0.5, None], [5.0, -0.5, None]),
+    "the size of a float32": (call("abs", "float32"), [-5.0, 0.5, None], [5.0, 0.5, None]),
     "small letters": (call("lower", "string"), ["aB", "É", "", None], ["ab", "é", "", None]),
     "capital letters": (call("upper", "string"), ["aB", "é", "", None], ["AB", "É", "", None]),
     "a length": (call("length", "string", of="int32"), ["ab", "\U0001f600", "", None], [2, 1, 0, None]),

@@ -43,6 +43,7 @@ _TYPES = {
 _PLAIN_LITERALS = ("boolean", "int64", "float64", "string")
 _INFIX = {
     "=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "+": "+", "-": "-", "*": "*",
+    "/": "/",
 }  # fmt: skip
 _METHODS = {"is null": "is_null()", "is not null": "is_valid()"}
 _FUNCTIONS = {

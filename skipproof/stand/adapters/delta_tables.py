@@ -50,7 +50,7 @@ _LAYOUTS: dict[str, list[Any]] = {
     "blocks_per_append": [2, 3, 100],
 }
 # Thousands of files or row groups take long to write and to read.
-_FEW_ROWS: list[Any] = [*({"rows_max": 1_000, "value": count} for count in (1, 2, 4)), 1_000]
+_FEW_ROWS: list[Any] = [*({"rows_max": 300, "value": count} for count in (1, 2, 4)), 1_000]
 _SPREADING: dict[str, list[Any]] = {
     "rows_per_file": _FEW_ROWS,
     "bytes_per_file": [1, 1_000],

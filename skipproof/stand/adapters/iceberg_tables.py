@@ -77,7 +77,7 @@ _TRANSFORMS = {
 }  # fmt: skip
 _ORDERED_TYPES = ["int32", "int64", "string", "date", "timestamp", "boolean"]
 # Thousands of files or row groups take long to write and to read.
-_SMALL_TABLE = 1_000
+_SMALL_TABLE = 300
 # The options of tables; `docs/reference/table-layouts.md` defines them.
 _LAYOUTS: dict[str, list[Any]] = {
     "metrics": ["none", "counts", "truncate(1)", "truncate(16)"],

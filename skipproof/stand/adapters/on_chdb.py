@@ -228,9 +228,12 @@ def _value(term: str) -> Any:
 
 
 def _functions_missing() -> list[str]:
-    """Return dotted names, as a column s.a is the field a of s, and parameters if this release takes none."""
+    """Return the functions that this release lacks, or has in other types.
+
+    A column s.a is the field a of s, which a dotted name cannot be; sums of Float32 are Float64.
+    """
     takes_parameters = "params" in inspect.signature(_connection().query).parameters
-    return ["dotted name", *([] if takes_parameters else ["parameters"])]
+    return ["dotted name", "float arithmetic", *([] if takes_parameters else ["parameters"])]
 
 
 @functools.cache

@@ -12,7 +12,7 @@ from .serving import Unsupported, parse_type, to_python
 
 _INFIX = {
     "=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "+": "+", "-": "-", "*": "*", "%": "%",
-    "//": "//", "concat": "+",
+    "/": "/", "//": "//", "concat": "+",
 }  # fmt: skip
 _METHODS = {
     "is null": "is_null()", "is not null": "is_not_null()", "is true": "fill_null(False)",
@@ -44,6 +44,8 @@ def functions_missing() -> tuple[str, ...]:
     ]
     if not works(_reads_fields):
         missing.append("struct field")
+    if not works(_keeps_float32):
+        missing.append("float arithmetic")
     return ("<<", ">>", "rank", "dense_rank", *missing)
 
 
@@ -52,6 +54,13 @@ def _reads_fields() -> bool:
     small = pl.DataFrame({"s": [{"a": 2}, None]})
     field = term_text({"column": "a", "path": ["s", "a"]})
     return bool(small.select([eval(field, {"pl": pl})]).rows() == [(2,), (None,)])
+
+
+def _keeps_float32() -> bool:
+    """Tell whether the sum of a column of float32 and a number is rounded as a float32."""
+    text = _call("+", [{"column": "x"}, {"literal": 1.0, "type": "float32"}], {})
+    computed = pl.DataFrame([series("x", [2.0**24], "float32")]).select([eval(text, {"pl": pl})])
+    return bool(computed.rows() == [(2.0**24,)])
 
 
 # For each function that early versions lack: a type, an argument of it, and the result.

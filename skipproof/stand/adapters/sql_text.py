@@ -10,7 +10,7 @@ from .serving import Unsupported, parse_type
 
 _INFIX = {
     "=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "+": "+", "-": "-", "*": "*", "%": "%",
-    "//": "/", "<<": "<<", ">>": ">>", "concat": "||", "and": "AND", "or": "OR",
+    "/": "/", "//": "/", "<<": "<<", ">>": ">>", "concat": "||", "and": "AND", "or": "OR",
 }  # fmt: skip
 _POSTFIX = {"is null": "IS NULL", "is not null": "IS NOT NULL", "is true": "IS TRUE"}
 _FUNCTIONS = {

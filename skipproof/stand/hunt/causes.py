@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from oracles.answers.contradictions import Contradiction, Discrepancy, Oracle
 from strategies.engines.engine_tables import PYARROW, StoredTable
-from strategies.engines.functions import TEXT_FUNCTIONS, TIME_FUNCTIONS
+from strategies.engines.functions import ARITHMETIC, TEXT_FUNCTIONS, TIME_FUNCTIONS
 from strategies.engines.questions import Call, Column, Literal, Question, Relation, Subquery, Term, subterms
 from strategies.engines.worlds import World
 
@@ -14,11 +14,9 @@ _FAMILIES = {
     "<": "ordering", "<=": "ordering", ">": "ordering", ">=": "ordering", "between": "ordering",
     "=": "equality", "in": "equality", "!=": "inequality", "is null": "null test", "is not null": "null test",
     "is not distinct from": "null-safe", "is distinct from": "null-safe", "is nan": "nan test",
-    "like": "pattern", "starts with": "pattern", "+": "arithmetic", "-": "arithmetic", "*": "arithmetic",
-    "%": "arithmetic", "cast": "cast", "try cast": "cast", "coalesce": "choice", "if": "choice",
-    "nullif": "choice", "//": "arithmetic", "<<": "arithmetic", ">>": "arithmetic", "negate": "arithmetic",
-    "abs": "arithmetic", **dict.fromkeys(TEXT_FUNCTIONS, "text function"),
-    **dict.fromkeys(TIME_FUNCTIONS, "time function"),
+    "like": "pattern", "starts with": "pattern", "cast": "cast", "try cast": "cast", "coalesce": "choice",
+    "if": "choice", "nullif": "choice", **dict.fromkeys(ARITHMETIC, "arithmetic"),
+    **dict.fromkeys(TEXT_FUNCTIONS, "text function"), **dict.fromkeys(TIME_FUNCTIONS, "time function"),
 }  # fmt: skip
 _TYPES = {
     "int": "integer", "uint": "unsigned", "float": "floating", "decimal": "decimal", "string": "text",

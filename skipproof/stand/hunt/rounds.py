@@ -10,7 +10,7 @@ from collections.abc import Callable
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from strategies.engines.capabilities import Capabilities
-from strategies.engines.engine_tables import LARGE, SMALL
+from strategies.engines.engine_rows import LARGE, SMALL
 from strategies.engines.worlds import QUESTIONS_MAX, World, worlds
 
 # Hypothesis draws the first examples of a run independently: beyond ten it mostly varies earlier ones, and

@@ -37,7 +37,7 @@ _ROWS_SINGLY_MAX = 8
 _PLAIN_VALUES = 3
 PLAIN_TYPE = "int32"
 # Functions whose operands cannot have another type.
-_OF_ONE_TYPE = frozenset({"like", "starts with", "is nan", *TEXT_FUNCTIONS, *TIME_FUNCTIONS})
+_OF_ONE_TYPE = frozenset({"like", "starts with", "is nan", "/", *TEXT_FUNCTIONS, *TIME_FUNCTIONS})
 
 
 def smaller_worlds(world: World, fails: Fails, *, tries_max: int) -> Iterator[tuple[World, QuestionResult]]:

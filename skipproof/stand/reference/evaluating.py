@@ -7,9 +7,25 @@ from operator import itemgetter
 from typing import Any, TypeAlias
 
 from skipproof.stand.adapters.serving import Unsupported
-from skipproof.stand.reference.values import Nan, Row, Value, from_json, is_integer, wrap_integer
+from skipproof.stand.reference.values import (
+    Nan,
+    Row,
+    Value,
+    from_json,
+    is_float,
+    is_integer,
+    wrap_integer,
+)
 from strategies.engines.engine_values import integer_range
-from strategies.engines.functions import ARITHMETIC, STRICT, meaning, result_type, units_per_day
+from strategies.engines.functions import (
+    ARITHMETIC,
+    FLOAT_ARITHMETIC,
+    INTEGER_ARITHMETIC,
+    STRICT,
+    meaning,
+    result_type,
+    units_per_day,
+)
 from strategies.engines.questions import Json
 
 # The position and the type of each column.
@@ -95,19 +111,22 @@ def _strict(name: str, first: str) -> Callable[..., Value]:
     """Return a function that is NULL where an operand is; integers wrap around.
 
     Raises:
-        Unsupported: arithmetic of a type that is no integer.
+        Unsupported: arithmetic that the type has not.
     """
-    if name in ARITHMETIC and not is_integer(first):
-        raise Unsupported("arithmetic of " + first)
+    own = INTEGER_ARITHMETIC if is_integer(first) else FLOAT_ARITHMETIC if is_float(first) else ()
+    if name in ARITHMETIC and name not in own:
+        raise Unsupported(f"{name} of {first}")
     compute, type_ = meaning(name, first), result_type(name, first)
     if name not in ARITHMETIC:
         return lambda *values: None if None in values else compute(*values)
 
-    def compute_integer(*values: Value) -> Value:
+    def compute_number(*values: Value) -> Value:
         result = None if None in values else compute(*values)
-        return None if result is None else wrap_integer(result, type_)
+        if result is None:
+            return None
+        return wrap_integer(result, type_) if is_integer(type_) else from_json(result, type_)
 
-    return compute_integer
+    return compute_number
 
 
 def _compile_list(term: Json, schema: Schema) -> Evaluate:

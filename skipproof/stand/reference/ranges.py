@@ -17,6 +17,8 @@ Lookup: TypeAlias = Callable[[str], Facts]
 _RANGED = ("+", "-", "*", "%")
 # The functions that keep the order of their first operand; the others are constants, of `//` a positive one.
 _RISING = ("//", ">>", "year", *TRUNCATIONS, "cast")
+# Those of floating point, which rounds in order; the constant is positive.
+_RISING_FLOATS = ("+", "-", "*", "/")
 TRUE, FALSE, NULL = 1, 2, 4
 ANY = TRUE | FALSE | NULL
 
@@ -48,7 +50,7 @@ class RangeRules(StatisticsRules):
         if "literal" in term:
             return self.point(from_json(term["literal"], term["type"]))
         name, of = term["call"], term["of"]
-        if name in _RANGED and "literal" in of[1]:
+        if name in _RANGED and "literal" in of[1] and not is_float(of[1]["type"]):
             return self.arithmetic_range(name, self.range_of(of[0], lookup), of[1])
         if self.is_of_one_operand(term):
             return self.function_range(term, lookup)
@@ -144,6 +146,8 @@ class RangeRules(StatisticsRules):
         x = self.range_of(term["of"][0], lookup)
         if not type_ or not x.values or x.lower is None or x.upper is None:
             return self.without_bounds(x)
+        if is_float(type_):
+            return self.float_range(term, x, lookup)
         if term["call"] == "negate":
             return self.negated_range(x, type_)
         if term["call"] == "abs":
@@ -183,6 +187,16 @@ class RangeRules(StatisticsRules):
         return replace(
             x, lower=self.value_at(term, x.lower, lookup), upper=self.value_at(term, x.upper, lookup)
         )
+
+    def float_range(self, term: Json, x: Range, lookup: Lookup) -> Range:
+        """Return the range of arithmetic of floating point, of which NaN stays the greatest."""
+        if term["call"] in _RISING_FLOATS and all(number > 0 for number in self.constants(term)):
+            return self.rising_range(term, x, lookup)
+        if term["call"] == "abs" and x.lower >= 0:
+            return x
+        if term["call"] == "negate" and not isinstance(x.upper, Nan):
+            return replace(x, lower=-x.upper, upper=-x.lower)
+        return self.without_bounds(x)
 
     def value_at(self, term: Json, value: Value, lookup: Lookup) -> Value:
         """Return the value of a function where its first operand has a value."""

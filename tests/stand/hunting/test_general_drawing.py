@@ -15,7 +15,8 @@ from skipproof.stand.hunt.hunting import capabilities
 from skipproof.stand.hunt.rounds import Rounds
 from skipproof.stand.reference.engine import SmallEngine
 from strategies.engines.capabilities import ConditionScope
-from strategies.engines.engine_tables import LARGE, Writers
+from strategies.engines.engine_rows import LARGE
+from strategies.engines.engine_tables import Writers
 from strategies.engines.joins import LEFT
 from strategies.engines.worlds import World, worlds
 

@@ -25,7 +25,8 @@ from skipproof.stand.hunt.varying import Cure, CureKind
 from skipproof.stand.reference.engine import SmallEngine, answer_from_all_rows
 from skipproof.stand.reference.tables import NOTHING, from_blocks
 from strategies.engines.capabilities import Capabilities
-from strategies.engines.engine_tables import SMALL, StoredTable
+from strategies.engines.engine_rows import SMALL
+from strategies.engines.engine_tables import StoredTable
 from strategies.engines.files import write_stored
 from strategies.engines.questions import Call, Column, Json, Key, Literal, Question, Relation, Term
 from strategies.engines.worlds import World, worlds
