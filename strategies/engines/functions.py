@@ -8,7 +8,7 @@ results, and the reference to evaluate.
 from collections.abc import Callable
 from ctypes import c_float
 from datetime import date
-from math import isinf
+from math import copysign, isinf, isnan
 from operator import add, lshift, mul, neg, rshift, sub, truediv
 
 from strategies.engines.questions import Json
@@ -86,8 +86,8 @@ def _float_meaning(function: str, type_: str) -> Callable[..., Json]:
         result = compute(*map(float, values))
         if type_ == "float32":
             result = c_float(result).value
-        if result != result:
-            return "NaN"
+        if isnan(result):
+            return "NaN" if copysign(1.0, result) > 0 else "-NaN"
         return ("Infinity" if result > 0 else "-Infinity") if isinf(result) else result
 
     return evaluate
