@@ -199,8 +199,9 @@ def stored_tables(
             layout = _nesting(draw, layout, columns, decoys)
     # The options of a writer may ask for row groups of one row.
     repeat = choose(draw, [count for count in repeats if count < MANY or not layout.format_options])
-    # A directory is of one value.
+    # A directory is of one value, and a column that a file lacks is NULL there.
     fixed = 1 if layout.partitioned else 0
+    sorting = "" if layout.evolution == "missing" else sorting
     return StoredTable(
         columns=numbered,
         blocks=numbered_rows(draw, blocks, pools, repeat, sorting, fixed=fixed),

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from pruning.metadata.table.structs import field_of
 from skipproof.stand.hunt.rounds import Rounds
 from strategies.engines.capabilities import Capabilities
-from strategies.engines.engine_tables import StoredLayout, StoredTable
+from strategies.engines.engine_rows import TENS
+from strategies.engines.engine_tables import StoredLayout, StoredTable, is_consistent
 from strategies.engines.engine_values import TYPES, neighbours, order, values
 from strategies.engines.files import arrow_table, partitions, write_stored
 from strategies.engines.functions import ARITHMETIC, STRICT
@@ -268,6 +269,22 @@ def test_tables_of_a_format_reach_each_option_and_many_files():
     )
     assert max(len(table.blocks) for table in found) > 6
     assert all(table.layout.writer == "pyarrow" and not table.layout.partitioned for table in found)
+
+
+def test_rows_that_are_repeated_often_have_runs_of_values_and_keep_their_layout(drawn_worlds):
+    """Sorted tables stay sorted, and directories are of one value."""
+    tables = [world.tables["t"] for world in drawn_worlds]
+    repeated = [table for table in tables if max(map(len, table.blocks), default=0) >= TENS]
+    assert all(map(is_consistent, repeated))
+    runs = [table for table in repeated if max(_distinct_counts(table)) > TENS]
+    assert len({column.type for table in runs for column in table.queried_columns}) > 4
+    assert {bool(table.layout.sorting) for table in runs} == {True, False}
+    assert any(max(_distinct_counts(table)) > 4 * TENS for table in runs)
+    assert any(min(_distinct_counts(table)) < 8 for table in runs)
+
+
+def _distinct_counts(table: StoredTable) -> list[int]:
+    return [len(set(map(repr, table.cells(column.name)))) for column in table.queried_columns]
 
 
 def test_a_value_for_small_tables_is_not_that_of_a_large_one():
