@@ -58,6 +58,8 @@ class StoredLayout:
         statistics: The columns that have statistics; None is all of them.
         files_without: Ordinals of files that have no statistics at all.
         rows_per_page: The most rows of a data page; None leaves it to the writer.
+        encoding: The encoding of pages, without a dictionary, where the type has it: `delta`, `prefix` or
+            `split`; empty: as `dictionary` says.
         filters: The columns that get a bloom filter.
         ballast: True if files begin with a struct and a list that no question reads.
         nested: The columns that files hold as fields of one struct.
@@ -67,8 +69,7 @@ class StoredLayout:
         forgotten_in: The ordinals of the row groups that lose them in each file; None is all.
         sorting: The order of rows by the first column that files state, NULL first or last; empty: none.
         evolution: The difference of each second file: its columns are `reordered`, the last column but the
-            row
-        number is `missing` (and NULL), or columns are `narrowed` to a smaller type that holds them.
+            row number is `missing` (and NULL), or columns are `narrowed` to a smaller type that holds them.
         partitioned: True if the first column is in the names of directories instead of the files.
         format_options: Options of a table format, or of a writer, by the names that its engine has for them.
     """
@@ -80,6 +81,7 @@ class StoredLayout:
     page_index: bool = False
     rows_per_page: int | None = None
     dictionary: bool = True
+    encoding: str = ""
     filters: tuple[str, ...] = ()
     ballast: bool = False
     nested: tuple[str, ...] = ()
@@ -314,6 +316,7 @@ def _layout(draw: DrawFn, columns: Sequence[Column], writers: Writers) -> Stored
         page_index=page_index,
         rows_per_page=choose(draw, (1, 2, 3)) if page_index or draw(_ONE_IN_FOUR) else None,
         dictionary=draw(st.booleans()),
+        encoding=choose(draw, ("delta", "prefix", "split")) if draw(_ONE_IN_FOUR) else "",
         filters=draw(st.just(tuple(names)) | few),
         ballast=draw(_ONE_IN_FOUR),
         forgotten=frozenset([draw(forgotten)]) if draw(_ONE_IN_FOUR) else frozenset(),

@@ -1,12 +1,13 @@
 """Write the tables that engines are asked about, with pyarrow: a row group for each block."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from struct import unpack
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.orc as orc
 import pyarrow.parquet as pq
 
@@ -23,7 +24,17 @@ _ARROW = {
 }  # fmt: skip
 _NEGATIVE_NAN = unpack("<d", b"\0\0\0\0\0\0\xf8\xff")[0]
 _BLOOM = {"ndv": 64, "fpp": 0.01}
-_NARROWER = {pa.int64(): pa.int32(), pa.int32(): pa.int16()}
+_NARROWER = {pa.int64(): pa.int32(), pa.int32(): pa.int16(), pa.float64(): pa.float32()}
+# Encodings of pages without a dictionary, for the types that have them.
+_NUMBERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+_ENCODINGS: Mapping[str, Mapping[str, Sequence[str]]] = {
+    "delta": {
+        "DELTA_BINARY_PACKED": (*_NUMBERS, "date", "timestamp"),
+        "DELTA_LENGTH_BYTE_ARRAY": ("string", "binary"),
+    },
+    "prefix": {"DELTA_BYTE_ARRAY": ("string", "binary")},
+    "split": {"BYTE_STREAM_SPLIT": (*_NUMBERS, "date", "timestamp", "float32", "float64")},
+}
 # The partition of NULL in engines of the Hive tradition.
 _NULL_DIRECTORY = "__HIVE_DEFAULT_PARTITION__"
 # The characters that these engines escape in a name; text that is not ASCII stays as it is. Other engines
@@ -167,12 +178,16 @@ def _evolve(table: StoredTable, rows: pa.Table, ordinal: int) -> pa.Table:
         return rows.select(names[::-1])
     if table.layout.evolution == "missing":
         return rows.select([*names[:-2], names[-1]])
-    narrow = [_NARROWER.get(field.type, field.type) for field in rows.schema]
-    try:
-        fields = [pa.field(name, type_) for name, type_ in zip(names, narrow, strict=True)]
-        return rows.cast(pa.schema(fields))
-    except pa.ArrowInvalid:
-        return rows
+    return rows.cast(pa.schema([pa.field(name, _narrower(rows[name])) for name in names]), safe=False)
+
+
+def _narrower(cells: pa.ChunkedArray) -> pa.DataType:
+    """Return a narrower type that holds the cells, or their own."""
+    narrow = _NARROWER.get(cells.type, cells.type)
+    again = cells.cast(narrow, safe=False).cast(cells.type)
+    is_nan = pc.is_nan(cells) if pa.types.is_floating(cells.type) else pa.scalar(False)
+    is_held = pc.all(pc.or_(pc.equal(again, cells), is_nan)).as_py() is not False
+    return narrow if is_held else cells.type
 
 
 def _options(table: StoredTable, names: Sequence[str], ordinal: int) -> dict[str, Any]:
@@ -185,10 +200,18 @@ def _options(table: StoredTable, names: Sequence[str], ordinal: int) -> dict[str
     options: dict[str, Any] = {
         "write_statistics": False if ordinal in layout.files_without else statistics,
         "write_page_index": layout.page_index,
-        "use_dictionary": layout.dictionary,
+        "use_dictionary": layout.dictionary and not layout.encoding,
         "compression": "none",
         "data_page_version": layout.data_page,
     }
+    encodings = {
+        leaves[column.name]: encoding
+        for column in table.columns
+        for encoding, words in _ENCODINGS.get(layout.encoding, {}).items()
+        if column.name in held and column.type.partition("(")[0] in words
+    }
+    if encodings:
+        options["column_encoding"] = encodings
     first = table.columns[0].name
     if layout.sorting and first in names:
         nulls_first = layout.sorting == "nulls first"

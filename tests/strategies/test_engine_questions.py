@@ -48,6 +48,7 @@ def test_worlds_reach_each_area_type_join_and_kind_of_file(drawn_worlds):
     assert {column.type for table in tables for column in table.columns} == set(TYPES)
     assert {table.layout.evolution for table in tables} == {"", "reordered", "missing", "narrowed"}
     assert {table.layout.data_page for table in tables} == {"1.0", "2.0"}
+    assert {table.layout.encoding for table in tables} == {"", "delta", "prefix", "split"}
     assert {table.layout.sorting for table in tables} == {"", "nulls first", "nulls last"}
     forgotten = {kind for table in tables for kind in table.layout.forgotten}
     assert forgotten == {"null_count", "bounds", "column_index"}
@@ -369,3 +370,44 @@ def _whole(table: StoredTable):
 
 def _has_nan(table: StoredTable) -> bool:
     return any(cell in ("NaN", "-NaN") for block in table.blocks for row in block for cell in row)
+
+
+@pytest.mark.parametrize(
+    ("type_", "encoding", "name"),
+    [
+        ("int64", "delta", "DELTA_BINARY_PACKED"),
+        ("string", "delta", "DELTA_LENGTH_BYTE_ARRAY"),
+        ("string", "prefix", "DELTA_BYTE_ARRAY"),
+        ("float32", "split", "BYTE_STREAM_SPLIT"),
+        ("boolean", "split", "RLE"),
+    ],
+)
+def test_pages_have_the_encoding_of_a_layout_where_their_type_has_it(tmp_path, type_, encoding, name):
+    block = tuple((value, row) for row, value in enumerate(values(type_)[:2]))
+    layout = StoredLayout(encoding=encoding, data_page="2.0")
+    table = StoredTable(columns=(Column("a", type_), Column("rid", "int64")), blocks=(block,), layout=layout)
+    (path,) = write_stored(table, tmp_path)
+    encodings = pq.read_metadata(path).row_group(0).column(0).encodings
+    assert name in encodings
+    assert "RLE_DICTIONARY" not in encodings
+
+
+@pytest.mark.parametrize(
+    ("type_", "cells", "stored"),
+    [
+        ("float64", [0.5, "NaN", None], "float"),
+        ("float64", [0.1], "double"),
+        ("float64", [1e308], "double"),
+        ("int64", [2**31 - 1], "int32"),
+        ("int64", [2**31], "int64"),
+        ("string", ["a"], "string"),
+    ],
+)
+def test_a_narrower_file_holds_the_same_values(tmp_path, type_, cells, stored):
+    rows = tuple((cell, row) for row, cell in enumerate(cells))
+    layout = StoredLayout(evolution="narrowed", blocks_per_file=1)
+    columns = (Column("a", type_), Column("rid", "int64"))
+    paths = write_stored(StoredTable(columns=columns, blocks=(rows, rows), layout=layout), tmp_path)
+    first, second = map(pq.read_table, paths)
+    assert str(second.schema.field("a").type) == stored
+    assert repr(first["a"].to_pylist()) == repr(second["a"].to_pylist())

@@ -213,6 +213,8 @@ def _file_traits(table: StoredTable) -> Iterator[str]:
     if layout.nested:
         yield "fields of a struct"
         yield from ("columns named like fields",) if layout.decoys else ()
+    if layout.encoding:
+        yield f"{layout.encoding} encoding"
     if layout.writer != PYARROW:
         yield f"written by {layout.writer}"
     yield from (f"with {option}" for option in layout.format_options)

@@ -89,6 +89,7 @@ def _other_layouts(world: World, *, own_tables: bool) -> Iterator[tuple[str, Wor
     yield "without bloom filters", _with_layouts(world, lambda layout: replace(layout, filters=()))
     yield "without statistics in the footer", _with_layouts(world, _bare)
     yield "one schema for all files", _with_layouts(world, lambda layout: replace(layout, evolution=""))
+    yield "usual encodings", _with_layouts(world, lambda layout: replace(layout, encoding=""))
     yield "stored flat", _with_layouts(world, lambda layout: replace(layout, nested=(), decoys=""))
     yield (
         "no columns named like fields",
