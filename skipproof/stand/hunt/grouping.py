@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from skipproof.stand.hunt.causes import AGAINST_THE_REFERENCE, cause, error_words, function_families
 from skipproof.stand.hunt.cures import Signature, find_signature
 from skipproof.stand.hunt.examining import Write
-from skipproof.stand.hunt.rewriting import FILTER_ALONE
+from skipproof.stand.hunt.rewriting import FILTER_ALONE, NO_NULL_CONSTANT
 from skipproof.stand.hunt.state import Finding, Hunt
 from skipproof.stand.hunt.varying import TYPE_INSTEAD, CureKind
 from skipproof.stand.workers.workers import EngineClient
@@ -83,8 +83,9 @@ def common_traits(finding: Finding, signature: Signature) -> frozenset[str]:
 
     Where other values cure, and other statistics too, the statistics of such values are at fault, whatever
     class of questions and switches use them. Where both forms are wrong, and an expression in another form
-    cures, that expression is at fault, wherever it stands. Where other values alone cure, any question of the
-    class about these values shows the fault. Elsewhere the question matters, so that findings with other
+    cures, that expression is at fault, wherever it stands; if it is one without NULL among its constants,
+    what the engine makes of that NULL. Where other values alone cure, any question of the class about these
+    values shows the fault. Elsewhere the question matters, so that findings with other
     functions are of other causes. Where nothing cures, their traits decide. An error of the same words comes
     from the same place, unless other switches or statistics cure it: an expression may be anywhere in a
     question.
@@ -100,6 +101,8 @@ def common_traits(finding: Finding, signature: Signature) -> frozenset[str]:
     if values and statistics:
         return frozenset(against | values_at_fault | statistics)
     expressions = signature.names(CureKind.EXPRESSION)
+    if against and NO_NULL_CONSTANT in expressions:
+        return frozenset({*against, NO_NULL_CONSTANT, *signature.names(*_OF_THE_ENGINE)})
     if against and expressions:
         return frozenset(against | values_at_fault | expressions)
     # The area tells the same as this cure, and without it where the cure cannot be asked for.

@@ -8,17 +8,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from skipproof.stand.hunt.shrinking import with_terms
-from strategies.engines.questions import Call, Column, Question, Relation, Subquery, Term, subterms
+from strategies.engines.questions import Call, Column, Literal, Question, Relation, Subquery, Term, subterms
 
 _NEGATIONS = {
     "<": ">=", ">=": "<", ">": "<=", "<=": ">", "=": "!=", "!=": "=", "is null": "is not null",
     "is not null": "is null", "is distinct from": "is not distinct from",
     "is not distinct from": "is distinct from", "and": "or", "or": "and",
 }  # fmt: skip
+_NULL_TESTS = {"is distinct from": "is not null", "is not distinct from": "is null"}
 _SWAPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
 # Longer lists stay, because an OR of so many parts is another question to most engines.
 _MEMBERS_MAX = 50
 FILTER_ALONE = "its filter alone"
+NO_NULL_CONSTANT = "no NULL among constants"
 
 
 def expression_forms(question: Question) -> Iterator[tuple[str, Question]]:
@@ -28,6 +30,7 @@ def expression_forms(question: Question) -> Iterator[tuple[str, Question]]:
         ("two comparisons instead of BETWEEN", _between_as_two),
         ("NOT pushed in", _not_pushed_in),
         ("operands swapped", _swap_operands),
+        (NO_NULL_CONSTANT, _without_null_constant),
     ):
         yield name, _apply(question, rule)
     for function in dict.fromkeys(_functions(question)):
@@ -123,6 +126,25 @@ def _swap_operands(term: Term) -> Term:
     if not isinstance(term, Call) or term.function not in _SWAPPED:
         return term
     return Call(_SWAPPED[term.function], term.of[::-1])
+
+
+def _without_null_constant(term: Term) -> Term:
+    """Return a test without the NULL among its constants; where that leaves nothing to test, FALSE."""
+    if isinstance(term, Literal):
+        return Literal(False, "boolean") if _is_null(term) and term.type == "boolean" else term
+    if not isinstance(term, Call) or term.type != "boolean" or not any(map(_is_null, term.of)):
+        return term
+    if term.function in _NULL_TESTS:
+        return Call(_NULL_TESTS[term.function], tuple(part for part in term.of if not _is_null(part))[:1])
+    members = tuple(member for member in term.of[1:] if not _is_null(member))
+    if term.function == "in" and members and not _is_null(term.of[0]):
+        return Call("in", (term.of[0], *members))
+    return Literal(False, "boolean")
+
+
+def _is_null(term: Term) -> bool:
+    """Tell whether a term is the constant NULL."""
+    return isinstance(term, Literal) and term.value is None
 
 
 def _functions(question: Question) -> Iterator[str]:

@@ -165,6 +165,47 @@ def test_an_expression_that_both_forms_get_wrong_is_one_cause_in_every_class() -
         assert len(group_findings(findings, (wrong_in, elsewhere), (1, 1))) == causes
 
 
+def test_what_is_made_of_a_null_constant_is_one_cause_whatever_else_cures() -> None:
+    """A switch that cures tells another cause."""
+    no_null = Cure(CureKind.EXPRESSION, rewriting.NO_NULL_CONSTANT)
+    plain = Signature(cures=(no_null,), area="filter")
+    longer = replace(
+        plain, area="join", cures=(no_null, Cure(CureKind.EXPRESSION, "OR of = instead of IN"), INTEGERS)
+    )
+    switched = replace(plain, cures=(no_null, *SWITCHED.cures))
+    against = frozenset({AGAINST_THE_REFERENCE})
+    findings = [replace(one, traits=one.traits | against) for one in (DIFFERS, OTHER, DIFFERS)]
+    assert [
+        1 + len(group.others) for group in group_findings(findings, (plain, longer, switched), (1, 1, 1))
+    ] == [
+        2,
+        1,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("term", "without"),
+    [
+        (call("in", 1, None), call("in", 1)),
+        (call("in", None), Literal(False, "boolean")),
+        (call("=", None), Literal(False, "boolean")),
+        (call("is distinct from", None), Call("is not null", (Column("a", "int32"),))),
+        (call("is not distinct from", None), Call("is null", (Column("a", "int32"),))),
+        (
+            Call("and", (call("=", 1), Literal(None, "boolean"))),
+            Call("and", (call("=", 1), Literal(False, "boolean"))),
+        ),
+        (Call("not", (call("in", None, 2),)), Call("not", (call("in", 2),))),
+        (call("in", 1, 2), call("in", 1, 2)),
+    ],
+    ids=str,
+)
+def test_a_form_without_null_among_constants(term: Term, without: Term) -> None:
+    question = Question(area="filter", source=Relation(table="t", where=term), select=("a",))
+    forms = dict(expression_forms(question))
+    assert forms[rewriting.NO_NULL_CONSTANT].source.where == without
+
+
 def error(words: str) -> Finding:
     contradiction = Contradiction(Discrepancy.RAISED, words)
     outcome = replace(DIFFERS.outcome, contradiction=contradiction)
