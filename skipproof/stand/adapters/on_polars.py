@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from .polars_chains import chain_text, joins_missing, null_safe_missing
+from .polars_chains import HAS_WINDOWS, chain_text, joins_missing, null_safe_missing
 from .polars_terms import functions_missing
 from .polars_types import (
     check_types,
@@ -62,7 +62,15 @@ class OnPolars(Adapter):
             "engine": "polars",
             "version": pl.__version__,
             "tables": "files",
-            "areas": ["filter", "limit", "topk", "join", "aggregate", "window", "set"],
+            "areas": [
+                "filter",
+                "limit",
+                "topk",
+                "join",
+                "aggregate",
+                *(["window"] if HAS_WINDOWS else []),
+                "set",
+            ],  # fmt: skip
             "without": {
                 "functions": [
                     "parameters",

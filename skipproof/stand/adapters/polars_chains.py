@@ -21,6 +21,8 @@ _DESCENDING = keyword(pl.LazyFrame.sort, "descending", "reverse")
 _NULLS_EQUAL = keyword(pl.LazyFrame.join, "nulls_equal", "join_nulls")
 _HAS_COALESCE = keyword(pl.LazyFrame.join, "coalesce") is not None
 _GROUP_BY = "group_by" if hasattr(pl.LazyFrame, "group_by") else "groupby"
+# Early versions do not number rows where they filter.
+HAS_WINDOWS = hasattr(pl, "int_range")
 _LENGTH = "pl.len()" if hasattr(pl, "len") else "pl.count()"
 _UNIQUE = "unique" if hasattr(pl.LazyFrame, "unique") else "distinct"
 _SLICES_TO_THE_END = inspect.signature(pl.LazyFrame.slice).parameters["length"].default is None
