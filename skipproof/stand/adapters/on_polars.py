@@ -70,7 +70,7 @@ class OnPolars(Adapter):
                 "aggregate",
                 *(["window"] if HAS_WINDOWS else []),
                 "set",
-            ],  # fmt: skip
+            ],
             "without": {
                 "functions": [
                     "parameters",
