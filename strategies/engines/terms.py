@@ -333,7 +333,7 @@ _CALLS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Apply], ...] = (
     *[(("//",), INTEGERS, _quotient)] * 2,
     *[(("negate", "abs"), INTEGERS, _sign)] * 2,
     (("<<", ">>"), INTEGERS, _shift),
-    *[(("cast",), INTEGERS, _cast)] * 5,
+    *[(("cast",), INTEGERS, _cast)] * 7,
     (("float arithmetic", "+", "-", "*"), _FLOATS, _float_arithmetic),
     *[(("lower", "upper", "length"), ("string",), _text)] * 2,
     *[(("substring",), ("string",), _substring)] * 2,
