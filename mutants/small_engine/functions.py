@@ -5,7 +5,7 @@ from dataclasses import replace
 from mutants.small_engine.mutating import mutant
 from skipproof.stand.reference.pruning import Rules
 from skipproof.stand.reference.ranges import Lookup, Range
-from skipproof.stand.reference.values import Value, wrap_integer
+from skipproof.stand.reference.values import Nan, Value, wrap_integer
 from strategies.engines.functions import units_per_day
 from strategies.engines.questions import Json
 
@@ -117,3 +117,28 @@ def quotients_round_down(self: Rules, term: Json, value: Value, lookup: Lookup) 
 )
 def nullif_adds_no_null(self: Rules, x: Range) -> Range:
     return replace(x, exact=False)
+
+
+@mutant(
+    "float_range",
+    "EXPR NAN",
+    "duckdb/duckdb#24368",
+    "The negative of NaN is taken to be the least of all numbers.",
+)
+def negative_nan_is_least(self: Rules, term: Json, x: Range, lookup: Lookup) -> Range:
+    if term["call"] == "negate" and isinstance(x.upper, Nan):
+        return replace(x, lower=float("-inf"), upper=-x.lower, exact=False)
+    return Rules.float_range(self, term, x, lookup)
+
+
+@mutant(
+    "float_range",
+    "EXPR",
+    "pola-rs/polars#5855",
+    "The bounds of a quotient of floating point are those of a quotient of integers.",
+)
+def float_quotients_are_whole(self: Rules, term: Json, x: Range, lookup: Lookup) -> Range:
+    result = Rules.float_range(self, term, x, lookup)
+    if term["call"] != "/" or result.lower is None:
+        return result
+    return replace(result, lower=result.lower // 1, upper=result.upper // 1)

@@ -16,7 +16,7 @@ from skipproof.stand.reference.values import Value, from_json
 from strategies.engines.engine_values import integer_range, values
 from strategies.engines.questions import Json
 
-TYPES = ("int8", "uint8", "int64", "string", "date", "timestamp(ms)", "timestamp(us)")
+TYPES = ("int8", "uint8", "int64", "float32", "float64", "string", "date", "timestamp(ms)", "timestamp(us)")
 TEXTS = ("a", "B", "b", "A", "", "ab", "Ab", "zzz", "\ud7ff", "\U0001f600")
 MICROSECONDS = (0, -1, 1_577_836_800_000_001, 1_590_000_000_000_000, -2_208_988_800_000_001)
 MUTANTS = [member for member in vars(functions).values() if isinstance(member, Mutant)]
@@ -34,6 +34,10 @@ def calls(type_: str) -> Iterator[Json]:
         yield from ({"call": name, "of": [column]} for name in ("lower", "upper", "length"))
         for start, count in ((1, 2), (2, 2), (1, 0), (3, 16)):
             yield {"call": "substring", "of": [column, number(start), number(count)]}
+    elif "float" in type_:
+        yield from ({"call": name, "of": [column]} for name in ("negate", "abs"))
+        constants = [{"literal": value, "type": type_} for value in (0.5, 2.0, 3.0, -1.0)]
+        yield from ({"call": name, "of": [column, by]} for name in ("+", "-", "*", "/") for by in constants)
     elif "int" in type_:
         yield from ({"call": name, "of": [column]} for name in ("negate", "abs"))
         constants = [{"literal": value, "type": type_} for value in (1, 2, 3, 10, 0)]
@@ -50,6 +54,9 @@ def cells(type_: str) -> list[Value]:
     """Return some values of a type, with the least and the greatest integer."""
     if type_ == "string":
         return list(TEXTS)
+    if "float" in type_:
+        special = (from_json(text, type_) for text in ("-Infinity", "Infinity", "NaN"))
+        return [-1.0, -0.0, 0.0, 0.5, 2.0**100, *special]
     if "int" in type_:
         low, high = integer_range(type_)
         return sorted({low, low + 1, max(low, -3), 0, 1, 5, high})
