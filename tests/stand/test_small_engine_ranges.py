@@ -1,15 +1,16 @@
 """The ranges of functions in the small engine hold every value of the function, also at the ends of types."""
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import pytest
 
 from mutants.small_engine import functions
 from mutants.small_engine.mutating import Mutant
-from skipproof.stand.reference.evaluating import compile_term
+from skipproof.stand.reference.evaluating import compile_term, conjunction, disjunction
 from skipproof.stand.reference.pruning import Rules
+from skipproof.stand.reference.ranges import FALSE, NULL, TRUE
 from skipproof.stand.reference.statistics import WIDTH_INTEGER, Facts
 from skipproof.stand.reference.tables import Partition
 from skipproof.stand.reference.values import Value, from_json
@@ -135,3 +136,15 @@ def test_a_partition_at_the_end_of_a_type_has_bounds_of_the_type(cell: int) -> N
 @pytest.mark.parametrize("cell", [-128, 127])
 def test_bounds_beyond_the_type_are_convicted(cell: int) -> None:
     assert quotient_outside(BoundsBeyondTheType(), cell)
+
+
+@pytest.mark.parametrize("name", ["and", "or"])
+def test_truths_of_many_operands_are_those_of_every_choice(name: str) -> None:
+    """A list of 200 members is an OR of as many tests, each of which may be true, false or NULL."""
+    combine = conjunction if name == "and" else disjunction
+    bits = {True: TRUE, False: FALSE, None: NULL}
+    for operands in product(range(1, 8), repeat=3):
+        choices = [[truth for truth, bit in bits.items() if bit & operand] for operand in operands]
+        every = {bits[combine(*choice)] for choice in product(*choices)}
+        assert Rules().combine_truths(name, operands) == sum(every)
+    assert Rules().combine_truths(name, [TRUE | FALSE | NULL] * 200) == TRUE | FALSE | NULL

@@ -1,7 +1,7 @@
 """The truth values that a condition may have on some rows, from the facts about the rows."""
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial, reduce
 from itertools import product
 
 from skipproof.stand.reference.evaluating import (
@@ -22,12 +22,11 @@ _BITS = {truth: bit for bit, truth in _TRUTHS.items()}
 
 
 @cache
-def _combined(name: str, truths: tuple[int, ...]) -> int:
-    """Return the truth values of AND or OR of operands with these truth values; a list asks for it often."""
+def _combined(name: str, x: int, y: int) -> int:
+    """Return the truth values of AND or OR of two operands with these truth values."""
     combine = conjunction if name == "and" else disjunction
-    choices = [[truth for bit, truth in _TRUTHS.items() if bit & bits] for bits in truths]
     possible = 0
-    for choice in product(*choices):
+    for choice in product(*([truth for bit, truth in _TRUTHS.items() if bit & bits] for bits in (x, y))):
         possible |= _BITS[combine(*choice)]
     return possible
 
@@ -64,8 +63,8 @@ class TruthRules(RangeRules):
         return self.combine_truths(name, [self.truths(part, lookup) for part in of])
 
     def combine_truths(self, name: str, truths: Sequence[int]) -> int:
-        """Combine each choice of the operands' truth values by AND or OR."""
-        return _combined(name, tuple(truths))
+        """Combine each choice of the operands' truth values by AND or OR, one operand after the other."""
+        return reduce(partial(_combined, name), truths, TRUE if name == "and" else FALSE)
 
     def not_truths(self, term: Json, lookup: Lookup) -> int:
         """Return the truth values of NOT."""
