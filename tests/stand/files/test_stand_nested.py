@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from mutants.small_engine.catalogue import MUTANTS
 from skipproof.stand.adapters.clickhouse_sql import ClickHouse
@@ -16,6 +16,7 @@ from skipproof.stand.adapters.sql_text import Dialect
 from skipproof.stand.hunt.causes import traits
 from skipproof.stand.hunt.cures import find_signature
 from skipproof.stand.hunt.examining import QuestionResult, examine, plain_form, pruned_form
+from skipproof.stand.hunt.rounds import ROUND
 from skipproof.stand.hunt.shrinking import smaller_worlds
 from skipproof.stand.hunt.state import Finding
 from skipproof.stand.reference.engine import SmallEngine
@@ -289,22 +290,21 @@ def test_spark_answers_questions_about_fields(engine_worker: Callable[[str], Wor
 
 
 def drawn_tables(*lacking: str, examples: int = 100) -> list[StoredTable]:
-    """Return the tables that are drawn for an engine."""
+    """Return the tables that are drawn for an engine, in rounds as short as a hunt's."""
     tables: list[StoredTable] = []
 
-    @settings(
-        max_examples=examples,
-        phases=(Phase.generate,),
-        database=None,
-        derandomize=True,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(worlds(Capabilities(functions_missing=frozenset(lacking)), questions_max=1))
-    def draw_all(world: World) -> None:
+    def collect(world: World) -> None:
         tables.extend(world.tables.values())
 
-    draw_all()
+    for number in range(examples // ROUND):
+        draw_round = settings(
+            max_examples=ROUND,
+            phases=(Phase.generate,),
+            database=None,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        )(given(worlds(Capabilities(functions_missing=frozenset(lacking)), questions_max=1))(collect))
+        seed(number)(draw_round)()
     return tables
 
 

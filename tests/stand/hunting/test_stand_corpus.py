@@ -138,8 +138,10 @@ def test_a_hunt_that_goes_on_in_the_same_release_asks_nothing_again(corpus_folde
     shutil.copytree(corpus_folder, tmp_path, dirs_exist_ok=True)
     engine = Recorded()
     hunt_with(engine, tmp_path, replace(LIMITS, examples=20), asked=True)
-    assert engine.questions
-    assert not set(engine.questions) & set(questions_of(kept_worlds(corpus_folder)))
+    # A question without a condition may be one of other tables, too.
+    asked = {question for question in engine.questions if json.loads(question)["source"]["where"]}
+    assert asked
+    assert not asked & set(questions_of(kept_worlds(corpus_folder)))
 
 
 def test_only_some_worlds_are_explained_and_none_without_a_corpus(tmp_path):
