@@ -79,11 +79,17 @@ _MEANINGS: dict[str, Callable[..., Json]] = {
 
 
 def _float_meaning(function: str, type_: str) -> Callable[..., Json]:
-    """Return the meaning of arithmetic of floating point; one operation in float64, rounded, is exact."""
+    """Return the meaning of arithmetic of floating point; one operation in float64, rounded, is exact.
+
+    A quotient by 0.0, which engines take for NULL, infinity or an error, is NaN.
+    """
     compute = truediv if function == "/" else _MEANINGS[function]
 
     def evaluate(*values: Json) -> Json:
-        result = compute(*map(float, values))
+        operands = [float(value) for value in values]
+        if function == "/" and operands[1] == 0:
+            return "NaN"
+        result = compute(*operands)
         if type_ == "float32":
             result = c_float(result).value
         if isnan(result):

@@ -39,6 +39,7 @@ from skipproof.stand.reference.meanings import DECLARED_ENGINES, MEANINGS, OWN, 
 from skipproof.stand.reference.opinions import Opinion, Reference
 from skipproof.stand.workers.workers import Hello, Worker
 from strategies.engines.capabilities import Capabilities
+from strategies.engines.engine_tables import StoredTable
 from strategies.engines.engine_values import TYPES
 from strategies.engines.files import write_stored
 from strategies.engines.questions import (
@@ -46,6 +47,8 @@ from strategies.engines.questions import (
     Column,
     Json,
     Literal,
+    Question,
+    Relation,
 )
 from strategies.engines.worlds import World, worlds
 
@@ -186,6 +189,27 @@ def test_a_cast_to_a_date_has_days_as_values() -> None:
     case = cases.Case(asked.questions[0], asked.tables)
     assert set(case.values(day)) == {31, None}
     assert not cases.overflows(case)
+
+
+def test_a_product_of_floats_has_both_zeros_among_its_values() -> None:
+    """They are equal, so that a set of values would have one of them."""
+    column = Column("a", "float32")
+    product = Call("*", (column, Literal(0.0, "float32")), "float32")
+    tested = Call("in", (product, Literal(0.0, "float32")))
+    question = Question(area="filter", source=Relation(table="t", where=tested), select=("a",))
+    table = StoredTable(columns=(column, Column("rid", "int64")), blocks=(((0.0, 0), (-0.0, 1)),))
+    assert sorted(map(str, cases.Case(question, {"t": table}).values(product))) == ["-0.0", "0.0"]
+    assert cases.looks_up_both_zeros(cases.Case(question, {"t": table}))
+
+
+def test_the_reference_has_no_opinion_of_a_quotient_by_zero() -> None:
+    column = Column("a", "float64")
+    quotient = Call("/", (column, Literal(0.0, "float64")), "float64")
+    source = Relation(table="t", where=Call(">", (quotient, Literal(1.0, "float64"))))
+    question = Question(area="filter", source=source, select=("a",))
+    table = StoredTable(columns=(column, Column("rid", "int64")), blocks=(((1.0, 0),),))
+    world = World(tables={"t": table}, settings={}, questions=(question,))
+    assert Reference(world).opinion(SmallEngine().hello, question, []).none
 
 
 def test_a_range_of_versions_is_kept() -> None:

@@ -112,7 +112,9 @@ class Case:
             return (*integer_range(term.type), None)
         present = [some for some in product(*operands) if None not in some]
         lacks_null = all(None not in piece for piece in operands)
-        return (*dict.fromkeys(evaluate(*some) for some in present), *(() if lacks_null else (None,)))
+        # The two zeros are equal, and are two values.
+        distinct = {repr(result): result for result in (evaluate(*some) for some in present)}
+        return (*distinct.values(), *(() if lacks_null else (None,)))
 
     def _cast_values(self, term: Call) -> tuple[Json, ...]:
         """Return the values of a cast; integers may exceed its type."""

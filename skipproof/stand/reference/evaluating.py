@@ -111,7 +111,7 @@ def _strict(name: str, first: str) -> Callable[..., Value]:
     """Return a function that is NULL where an operand is; integers wrap around.
 
     Raises:
-        Unsupported: arithmetic that the type has not.
+        Unsupported: arithmetic that the type has not; the function raises it for a quotient by 0.0.
     """
     own = INTEGER_ARITHMETIC if is_integer(first) else FLOAT_ARITHMETIC if is_float(first) else ()
     if name in ARITHMETIC and name not in own:
@@ -121,6 +121,8 @@ def _strict(name: str, first: str) -> Callable[..., Value]:
         return lambda *values: None if None in values else compute(*values)
 
     def compute_number(*values: Value) -> Value:
+        if name == "/" and values[1] == 0:
+            raise Unsupported("quotients by 0.0")
         result = None if None in values else compute(*values)
         if result is None:
             return None
