@@ -21,7 +21,7 @@ MANY = 700
 FULL = 2_048
 # Some writers use a dictionary only where rows outnumber distinct values several times.
 _SOME = 6
-# So many rows of a row, with a value of its own each, are more than small dictionaries and filters take.
+# A row repeated so often, each time with a value of its own, fills small dictionaries and bloom filters.
 TENS = 30
 ONCE, SMALL, LARGE = (1,), (*(1,) * 5, *(_SOME,) * 2, TENS), (TENS, MANY, FULL)
 REPEATS = (*SMALL * 2, *LARGE)
