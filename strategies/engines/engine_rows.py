@@ -57,7 +57,7 @@ def value_pools(draw: DrawFn, *, without: frozenset[str] = frozenset()) -> Value
     return ValuePool(type_, tuple(chosen))
 
 
-def numbered_rows(
+def number_rows(
     draw: DrawFn,
     blocks: Sequence[list[Row]],
     pools: Sequence[ValuePool],

@@ -20,7 +20,7 @@ from strategies.engines.engine_rows import (
     TENS,
     ValuePool,
     cells_of_block,
-    numbered_rows,
+    number_rows,
     sort_rows,
 )
 from strategies.engines.questions import ROW_NUMBER, Column, Json, Row
@@ -186,7 +186,7 @@ def stored_tables(
         options = draw(format_options(numbered, layouts, rows=rows, is_certain=1 not in repeats))
         layout = StoredLayout(format_options=options)
         return StoredTable(
-            columns=numbered, blocks=numbered_rows(draw, blocks, pools, repeat, sorting), layout=layout
+            columns=numbered, blocks=number_rows(draw, blocks, pools, repeat, sorting), layout=layout
         )
     layout = _layout(draw, numbered, writers)
     if layout.writer == PYARROW:
@@ -206,7 +206,7 @@ def stored_tables(
     sorting = "" if layout.evolution == "missing" else sorting
     return StoredTable(
         columns=numbered,
-        blocks=numbered_rows(draw, blocks, pools, repeat, sorting, fixed=fixed),
+        blocks=number_rows(draw, blocks, pools, repeat, sorting, fixed=fixed),
         layout=layout,
     )
 

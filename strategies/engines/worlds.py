@@ -85,15 +85,8 @@ def worlds(
             decoys=_decoys(able),
         )
         tables[name] = draw(other)
-    scope = ConditionScope(
-        capabilities,
-        {
-            column.name: _with_ends(pool, tables[LEFT].cells(column.name))
-            for column, pool in zip(tables[LEFT].queried_columns, own, strict=True)
-        },
-        has_third,
-        block_ends=_block_ends(tables[LEFT]),
-    )
+    pools = _pools(tables[LEFT], own)
+    scope = ConditionScope(capabilities, pools, has_third, block_ends=_block_ends(tables[LEFT]))
     if scope.has_functions("expression") and draw(st.booleans()):
         scope = replace(scope, shared=shared_operand(draw, scope))
     if scope.is_large:
@@ -147,6 +140,14 @@ def _areas_of_a_world(draw: DrawFn, areas: Sequence[str], *, is_large: bool) -> 
 def _block_ends(table: StoredTable) -> tuple[int, ...]:
     """Return the number of rows up to the end of each block that has rows."""
     return tuple(accumulate(len(block) for block in table.blocks if block))
+
+
+def _pools(table: StoredTable, drawn_from: Sequence[ValuePool]) -> dict[str, ValuePool]:
+    """Return the pool of each column of a table, with the ends of its runs."""
+    return {
+        column.name: _with_ends(pool, table.cells(column.name))
+        for column, pool in zip(table.queried_columns, drawn_from, strict=True)
+    }
 
 
 def _with_ends(pool: ValuePool, cells: Sequence[Json]) -> ValuePool:

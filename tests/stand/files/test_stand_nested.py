@@ -302,7 +302,12 @@ def drawn_tables(*lacking: str, examples: int = 100) -> list[StoredTable]:
             phases=(Phase.generate,),
             database=None,
             deadline=None,
-            suppress_health_check=list(HealthCheck),
+            # A table with row groups of thousands of rows is large and slow to draw, and is meant to be.
+            suppress_health_check=[
+                HealthCheck.too_slow,
+                HealthCheck.data_too_large,
+                HealthCheck.large_base_example,
+            ],
         )(given(worlds(Capabilities(functions_missing=frozenset(lacking)), questions_max=1))(collect))
         seed(number)(draw_round)()
     return tables

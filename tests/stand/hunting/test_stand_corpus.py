@@ -139,9 +139,9 @@ def test_a_hunt_that_goes_on_in_the_same_release_asks_nothing_again(corpus_folde
     engine = Recorded()
     hunt_with(engine, tmp_path, replace(LIMITS, examples=20), asked=True)
     # A question without a condition may be one of other tables, too.
-    asked = {question for question in engine.questions if json.loads(question)["source"]["where"]}
-    assert asked
-    assert not asked & set(questions_of(kept_worlds(corpus_folder)))
+    conditional = {question for question in engine.questions if json.loads(question)["source"]["where"]}
+    assert conditional
+    assert not conditional & set(questions_of(kept_worlds(corpus_folder)))
 
 
 def test_only_some_worlds_are_explained_and_none_without_a_corpus(tmp_path):
