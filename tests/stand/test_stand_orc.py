@@ -12,13 +12,14 @@ from pyarrow import orc
 
 from skipproof.stand.hunt.examining import plain_form, pruned_form
 from skipproof.stand.hunt.hunting import capabilities
+from skipproof.stand.hunt.varying import variations
 from skipproof.stand.reference.engine import SmallEngine
 from skipproof.stand.workers.workers import Worker
 from strategies.engines.capabilities import Capabilities
 from strategies.engines.engine_tables import ALONE, ORC, StoredLayout, StoredTable
 from strategies.engines.files import ORC_OPTIONS, is_possible_in_orc, write_stored
 from strategies.engines.questions import Column, Question, Relation
-from strategies.engines.worlds import worlds
+from strategies.engines.worlds import World, worlds
 
 RID = Column("rid", "int64")
 GREGORIAN_DAY = -141_427
@@ -80,6 +81,20 @@ def test_a_form_says_that_its_files_are_orc(tmp_path: Path) -> None:
     form = pruned_form(SmallEngine(), table("uint8", [1]), tmp_path / "u", write_stored)
     assert "format" not in form
     assert "format" not in plain_form(SmallEngine(), table("int32", [1]))
+
+
+def test_every_variation_of_a_finding_in_orc_is_written(tmp_path: Path) -> None:
+    """The statistics of ORC files are never dropped; those of a table of Parquet beside them are."""
+    question = Question(area="filter", source=Relation(table="t"), select=("a",))
+    tables = {"t": table("int32", [1, None], [2]), "u": table("int32", [1])}
+    tables["u"] = replace(tables["u"], layout=StoredLayout())
+    world = World(tables=tables, settings={}, questions=(question,))
+    names = set()
+    for number, (cure, variation) in enumerate(variations(world, switches={}, own_tables=False)):
+        names.add(cure.name)
+        for name, stored in variation.tables.items():
+            pruned_form(SmallEngine(), stored, tmp_path / f"{name}{number}", write_stored)
+    assert {"without bounds", "without statistics in the footer", "written by pyarrow"} <= names
 
 
 @pytest.mark.spark

@@ -16,7 +16,7 @@ from skipproof.stand.hunt.shrinking import (
     with_values,
     without_null,
 )
-from strategies.engines.engine_tables import PYARROW, StoredLayout, is_consistent
+from strategies.engines.engine_tables import ORC, PYARROW, StoredLayout, is_consistent
 from strategies.engines.engine_values import values
 from strategies.engines.questions import Json, Question
 from strategies.engines.worlds import World
@@ -124,12 +124,14 @@ def _drop_option(option: str) -> Callable[[StoredLayout], StoredLayout]:
 
 
 def _forget(layout: StoredLayout, *kinds: str) -> StoredLayout:
-    """Return a layout whose footers lack kinds of statistics in every row group."""
+    """Return a layout whose footers lack kinds of statistics in every row group; ORC keeps all of its own."""
+    if layout.writer == ORC:
+        return layout
     return replace(layout, forgotten=layout.forgotten.union(kinds), forgotten_in=None)
 
 
 def _bare(layout: StoredLayout) -> StoredLayout:
-    """Return a layout without statistics, indexes and stated order."""
+    """Return a layout without statistics, indexes and stated order, as far as its files can lack them."""
     bare = _forget(layout, "bounds", "null_count", "column_index")
     return replace(bare, statistics=(), filters=(), page_index=False, sorting="")
 
