@@ -143,6 +143,8 @@ _ATOMS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Atom], ...] = (
     (("is null", "is not null"), (), _null_test),
     *[(("is not distinct from", "is distinct from"), (), _null_safe)] * 2,
     *[(("in",), (), _members)] * 4,
+    # Lists are where NaN is compared with several values.
+    *[(("in",), ("float",), _members)] * 3,
     (("between",), (), _between),
     (("is nan",), ("float",), _is_nan),
     *[(("like",), ("string",), _like)] * 18,

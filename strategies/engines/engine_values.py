@@ -97,7 +97,7 @@ def values(type_: str) -> tuple[Json, ...]:
 
 @cache
 def clusters(type_: str) -> tuple[tuple[Json, ...], ...]:
-    """Return the clusters of a type; the first is all its values."""
+    """Return the clusters of a type, those that are wanted more twice; the first is all its values."""
     word = type_.partition("(")[0]
     all_values = values(type_)
     if word == "string":
@@ -111,15 +111,23 @@ def clusters(type_: str) -> tuple[tuple[Json, ...], ...]:
         low, high = integer_range(type_)
         return all_values, _INTEGER_CLUSTER, (high, low, high - 1, low + 1, 0, -1)
     if word == "date":
-        return all_values, _DAY_CLUSTER
+        return all_values, _DAY_CLUSTER, _DAY_CLUSTER, _at_limits(all_values)
     if word == "decimal":
         return all_values, tuple(
             value for value in all_values if value.lstrip("-") in _with_both_signs(all_values)
         )
     if word == "timestamp":
         day = _DAY[type_.partition("(")[2][:2]]
-        return all_values, (0, day, day + 1, day // 2, -1, -day), tuple(day * at for at in _DAY_CLUSTER)
+        near_midnight = (0, day, day + 1, day // 2, -1, -day)
+        days = tuple(day * at for at in _DAY_CLUSTER)
+        return all_values, *(near_midnight, days) * 2, _at_limits(all_values)
     return (all_values,)
+
+
+def _at_limits(moments: tuple[Json, ...]) -> tuple[Json, ...]:
+    """Return the first and the last of some dates or times, their neighbours, and the start of 1970."""
+    first, last = min(moments), max(moments)
+    return (last, first, last - 1, first + 1, 0)
 
 
 def _with_both_signs(numbers: tuple[str, ...]) -> set[str]:
