@@ -17,7 +17,7 @@ from skipproof.stand.hunt.findings import Blame, ConfirmedFinding, confirm, fold
 from skipproof.stand.hunt.hunting import Finding
 from skipproof.stand.reference.engine import SmallEngine
 from skipproof.stand.workers.workers import EngineClient, TimedOut, Worker
-from strategies.engines.engine_tables import StoredLayout, StoredTable
+from strategies.engines.engine_tables import ORC, StoredLayout, StoredTable
 from strategies.engines.files import write_stored
 from strategies.engines.questions import Column, Json, Question, Relation
 from strategies.engines.worlds import World
@@ -102,6 +102,19 @@ def test_the_form_with_nothing_to_prune_by_is_accused_where_it_alone_is_wrong(qu
     assert one.actual["rows"] == [[2, 1]]
     assert one.expected["rows"] == [[1, 0], [2, 1]]
     assert one.source == "plain"
+
+
+def test_files_of_orc_are_blamed_without_being_stripped() -> None:
+    """A table of Parquet beside it is not stripped either: what is to blame would stay unknown."""
+
+    class Reading(Losing):
+        """Reads ORC from its blocks, as the small engine has no reader of ORC."""
+
+        def ask(self, **request: Any) -> dict[str, Any]:
+            table = request["tables"]["t"]
+            return super().ask(**request) if "blocks" in table else {"answers": [{"rows": [[2, 1]]}]}
+
+    assert confirm_failure(Reading(lambda table: False), writer=ORC).blame is Blame.ORC
 
 
 def test_files_without_statistics_lie_in_the_directories_of_their_partitions() -> None:

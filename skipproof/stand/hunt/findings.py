@@ -18,6 +18,7 @@ from skipproof.stand.hunt.races import RaceCount, asker, find_disagreement, is_a
 from skipproof.stand.hunt.state import Finding, Hunt
 from skipproof.stand.hunt.writing import writer_releases
 from skipproof.stand.workers.workers import EngineClient, Hello
+from strategies.engines.engine_tables import ORC
 from strategies.engines.questions import Json
 from strategies.engines.worlds import World
 
@@ -42,6 +43,7 @@ class Blame(enum.Enum):
 
     STATISTICS = "right without statistics in the footer"
     FILE = "wrong without statistics in the footer too, right in memory"
+    ORC = "wrong in ORC files, which keep their statistics, right in memory"
     TABLE = "right in a plain table of the format"
     MEMORY = "wrong in a table of the format, right in memory"
     ENGINE = "wrong with nothing to prune by too: an answer that no choice of rows explains"
@@ -147,6 +149,8 @@ def _find_blame(
         return Blame.ENGINE
     if worker.hello.tables == "own":
         return Blame.TABLE if worker.hello.reader in ("", worker.hello.engine) else Blame.MEMORY
+    if any(table.get("format") == ORC for table in pruned.values()):
+        return Blame.ORC
     bare = ask_each(worker, _strip_statistics(pruned), world, [question])[0]
     return Blame.STATISTICS if is_right(bare) else Blame.FILE
 
