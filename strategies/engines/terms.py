@@ -240,7 +240,11 @@ def _concatenation(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Opera
 
 
 def _date_part(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
-    return _strict(choose(draw, DATE_PARTS), inner)
+    """Draw a part of a date, one time in four as a text, which patterns are of."""
+    part = _strict(choose(draw, DATE_PARTS), inner)
+    if part is None or not scope.has_functions("cast") or not draw(_ONE_IN_FOUR):
+        return part
+    return _cast_to(part, "cast", "string")
 
 
 def _truncation(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
@@ -293,6 +297,11 @@ def _cast(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None
     """Draw a cast of integers; only TRY_CAST is of values that the type does not hold."""
     kind = choose(draw, [kind for kind in ("try cast", "cast") if scope.has_functions(kind)])
     target = choose(draw, ("int64", "float64", *("string",) * 5, "int32", "int8", "int16"))
+    return _cast_to(inner, kind, target)
+
+
+def _cast_to(inner: Operand, kind: str, target: str) -> Operand | None:
+    """Return a cast of integers, None if it is no TRY_CAST and a value does not fit."""
     results = [_cast_integer(value, target) for value in inner.pool.values]
     if kind == "cast" and None in results:
         return None

@@ -255,7 +255,7 @@ LAYOUTS = {
 
 def test_tables_of_a_format_reach_each_option_and_many_files():
     able = Capabilities(areas=("filter", "join"), layouts=LAYOUTS)
-    found = [table for world in many(able, 35) for table in world.tables.values()]
+    found = [table for world in many(able, 70) for table in world.tables.values()]
     options = [table.layout.format_options for table in found]
     assert {} in options
     assert any(len(some) > 1 for some in options)

@@ -157,6 +157,28 @@ def test_patterns_are_reached_and_not_without_them(open_scene) -> None:
     _check_question("LIKE", open_scene(question, table("string", ["ab"], ["b"])))
 
 
+def test_a_pattern_concerns_only_the_columns_of_its_text(open_scene) -> None:
+    """What CASE tests, and what is only counted, is no part of a text; the month of a time may be."""
+    times = StoredTable(
+        columns=(Column("a", "timestamp(us)"), Column("b", "string"), Column("rid", "int64")),
+        blocks=(((-1, "ab", 0), (40 * 86_400_000_000, "b", 1)),),
+    )
+    text = Column("b", "string")
+    case = Call("if", (call("<", "a", 0, type_="timestamp(us)"), text, Literal("", "string")), "string")
+    month = Call("cast", (Call("month", (Column("a", "timestamp(us)"),), "int32"),), "string")
+    scene = open_scene(select(Call("like", (month, Literal("1%", "string")))), times)
+    assert QUERY_CLASSES["LIKE"].columns(scene) == {"a"}
+    assert ("TS", "LIKE") in reach(scene).pairs
+    with_case = select(Call("like", (case, Literal("1%", "string"))))
+    assert QUERY_CLASSES["LIKE"].columns(replace(scene, question=with_case.json())) == {"b"}
+    counted = Call("cast", (Column("aggregate 0", "int64"),), "string")
+    having = Call("like", (counted, Literal("1", "string")))
+    question = select(
+        area="aggregate", select=(), aggregates=(Aggregate("count", Column("a", "int32")),), having=having
+    )
+    assert QUERY_CLASSES["LIKE"].columns(replace(scene, question=question.json())) == set()
+
+
 def _check_question(name: str, scene: Scene) -> None:
     assert "a" in reach(scene).queries[name]
     without = replace(scene, question=QUERY_CLASSES[name].without(scene))

@@ -2,7 +2,7 @@
 
 What is left is the simplest question of the same kind: NOT without its NOT, an OR's first branch, an
 expression's column. LIMIT, orders, joins and aggregates concern every column that the question reads; the
-others only the columns of their expressions.
+others only the columns of their expressions, and LIKE those whose values are in its texts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +14,7 @@ from skipproof.stand.hunt.reach.terms import (
     REMOVED,
     TESTS,
     ChangeTerm,
+    columns_of_value,
     columns_read,
     columns_under,
     family,
@@ -42,15 +43,23 @@ class QueryClass:
     without: Callable[[Scene], Json]
 
 
-def _of_parts(is_concerned: Callable[[Json], bool], change: ChangeTerm) -> QueryClass:
-    """Return the class of questions with calls, subqueries or joins of some kind."""
+def _of_parts(
+    is_concerned: Callable[[Json], bool],
+    change: ChangeTerm,
+    columns_of_part: Callable[[Json, Json], frozenset[str]] = columns_under,
+) -> QueryClass:
+    """Return the class of questions with calls, subqueries or joins of some kind.
+
+    Args:
+        columns_of_part: Returns the columns that such a part of a question concerns.
+    """
 
     def columns(scene: Scene) -> frozenset[str]:
         names = set[str]()
         for part in parts_of(scene.question):
             if is_concerned(part):
                 keys = {part[key] for key in ("left_key", "right_key") if key in part}
-                names |= keys or columns_under(part, scene.question)
+                names |= keys or columns_of_part(part, scene.question)
         return frozenset(names)
 
     def without(scene: Scene) -> Json:
@@ -262,6 +271,6 @@ QUERY_CLASSES: Mapping[str, QueryClass] = {
     "OR": _of_parts(_is_disjunction, _first_branch),
     "IN": _of_parts(_is_list, _without_list),
     "AGG": QueryClass(_all_columns_if(_aggregates), _without_aggregates),
-    "LIKE": _of_parts(_is_pattern, _as_equality),
+    "LIKE": _of_parts(_is_pattern, _as_equality, columns_of_value),
     "RANGE": _of_parts(_is_range, _as_equality),
 }

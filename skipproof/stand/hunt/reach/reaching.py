@@ -42,7 +42,6 @@ _NO_TEXTS = "no function of the language makes a text of {}, and LIKE is of text
 IMPOSSIBLE: Mapping[Pair, str] = {
     ("NAN", "LIKE"): _NO_TEXTS.format("a float"),
     ("NEGZERO", "LIKE"): _NO_TEXTS.format("a float"),
-    ("TS", "LIKE"): _NO_TEXTS.format("a timestamp"),
     ("DECIMAL", "LIKE"): _NO_TEXTS.format("a decimal"),
     ("UINT", "LIKE"): _NO_TEXTS.format("an integer without a sign"),
 }

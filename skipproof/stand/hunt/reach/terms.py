@@ -85,6 +85,22 @@ def _inputs(name: str, question: Json) -> frozenset[str]:
     return frozenset() if of is None else frozenset({of}) if isinstance(of, str) else columns_of(of)
 
 
+def columns_of_value(term: Json, question: Json) -> frozenset[str]:
+    """Return the columns of whose values an expression's value is made.
+
+    They are those that it names, without those that CASE only tests or an aggregate only counts.
+    """
+    if isinstance(term, list):
+        return frozenset[str]().union(*(columns_of_value(part, question) for part in term))
+    if "call" in term:
+        return columns_of_value(term["of"][1:] if term["call"] == "if" else term["of"], question)
+    name = term.get("column", "")
+    is_output = bool(question["aggregates"]) and name.startswith("aggregate ")
+    if is_output and question["aggregates"][int(name.split()[1])]["function"] == "count":
+        return frozenset()
+    return columns_under(term, question)
+
+
 def columns_read(question: Json) -> frozenset[str]:
     """Return the columns that conditions, joins, orders, groups, aggregates and set operations read."""
     names = set(columns_under(question, question))
