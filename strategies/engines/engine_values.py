@@ -176,6 +176,7 @@ def more_values(value: Json, type_: str, count: int) -> tuple[Json, ...]:
     return tuple(number / 2 for number in range(count)) if type_.startswith("float") else ()
 
 
+@cache
 def integer_range(type_: str) -> tuple[int, int]:
     """Return the least and the greatest value of an integer type."""
     bits = int(type_.lstrip("uint"))

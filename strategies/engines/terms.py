@@ -240,9 +240,9 @@ def _concatenation(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Opera
 
 
 def _date_part(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
-    """Draw a part of a date, one time in four as a text, which patterns are of."""
+    """Draw a part of a date, half of the time as a text, which patterns are of."""
     part = _strict(choose(draw, DATE_PARTS), inner)
-    if part is None or not scope.has_functions("cast") or not draw(_ONE_IN_FOUR):
+    if part is None or not scope.has_functions("cast") or not draw(st.booleans()):
         return part
     return _cast_to(part, "cast", "string")
 
@@ -347,7 +347,7 @@ _CALLS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Apply], ...] = (
     *[(("lower", "upper", "length"), ("string",), _text)] * 2,
     *[(("substring",), ("string",), _substring)] * 2,
     (("concat",), ("string",), _concatenation),
-    *[(DATE_PARTS, _PLAIN_TIMES, _date_part)] * 2,
+    *[(DATE_PARTS, _PLAIN_TIMES, _date_part)] * 4,
     (TRUNCATIONS, _PLAIN_TIMES[1:], _truncation),
     (("cast", "cast to date"), _PLAIN_TIMES[1:], _date),
 )

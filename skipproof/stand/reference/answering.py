@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import TypeAlias
 
 from skipproof.stand.reference.evaluating import Schema, compile_term, filter_rows, type_of
@@ -20,9 +21,11 @@ def sort_rows(rows: Rows, order: Sequence[Json], schema: Schema) -> list[Row]:
     result = list(rows)
     for key in reversed(order):
         value = compile_term(key["by"], schema)
-        nulls = [row for row in result if value(row) is None]
-        present = [row for row in result if value(row) is not None]
-        present.sort(key=value, reverse=key["descending"])
+        with_values = [(value(row), row) for row in result]
+        nulls = [row for at_row, row in with_values if at_row is None]
+        others = [pair for pair in with_values if pair[0] is not None]
+        others.sort(key=itemgetter(0), reverse=key["descending"])
+        present = [row for _, row in others]
         result = nulls + present if key["nulls_first"] else present + nulls
     return result
 

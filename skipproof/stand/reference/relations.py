@@ -83,8 +83,10 @@ class RelationRules(ScanRules):
             if full and self.comes_after(relation["order"], lookup, best[(needed or 0) - 1], table.schema):
                 self.saved["row groups by an order"] += 1
                 continue
-            best = cut([*best, *self.read(table, group, relation["where"])])
-        return best
+            best = [*best, *self.read(table, group, relation["where"])]
+            if needed is not None and len(best) >= needed:
+                best = cut(best)
+        return cut(best)
 
     def window_candidates(self, question: Json, table: Table) -> tuple[Rows, Schema]:
         """Return rows among which are all that a window keeps; places among them are those among all."""
