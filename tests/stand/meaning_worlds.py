@@ -62,6 +62,9 @@ def arithmetic_world(operator: str, operand: int, comparison: str, value: int, c
 NAN = world("float64", ["NaN"], call_with_constants("=", "float64", "NaN"))
 NAN_ABOVE = world("float64", ["NaN"], call_with_constants(">", "float64", 0.0))
 NEGATIVE_NAN = world("float64", ["-NaN"], call_with_constants("<", "float64", "NaN"))
+_NEGATED = Call("negate", (Column("a", "float64"),), "float64")
+NEGATED_NAN = world("float64", ["-NaN"], Call(">=", (_NEGATED, Literal(0.0, "float64"))))
+NEGATED_ZERO = world("float64", [0.0], Call("=", (_NEGATED, Literal(-0.0, "float64"))))
 NANOSECOND = Literal(-1, "timestamp(ns)")
 WRITTEN_NANOSECOND = world(
     "timestamp(ns)", [0], call_with_constants("=", "timestamp(ns)", 0), area="dml", change="a", to=NANOSECOND
@@ -180,7 +183,9 @@ SHOWN: list[tuple[str, str, dict[str, str], World]] = [
     *[("not in a subquery with NULL", name, {}, NOT_IN_NULL) for name in ("chdb", "chdb-tables")],
     *[("integers beyond their type", name, {}, BEYOND) for name in ("chdb", "chdb-tables", "daft")],
     ("the sign of NaN", "daft", {}, NEGATIVE_NAN),
+    ("the sign of NaN", "daft", {}, NEGATED_NAN),
     ("the sign of zero", "daft", {}, ZERO_IS_ZERO),
+    ("the sign of zero", "daft", {}, NEGATED_ZERO),
     ("NaN that is looked up", "daft", {}, NAN_AS_KEY),
     ("the sign of NaN", "datafusion", {}, NEGATIVE_NAN),
     ("the sign of NaN", "deltalake", {}, NEGATIVE_NAN),

@@ -199,6 +199,12 @@ def compares_negative_nan(case: Case) -> bool:
     return any(_may_be(case, operands, ("-NaN",)) for _, operands in case.comparisons)
 
 
+def compares_term_of_negative_nan(case: Case) -> bool:
+    """Tell whether a term is compared or ordered that is or has a NaN whose sign bit is set."""
+    operands = (operand for _, operands in case.comparisons for operand in operands)
+    return any(_may_be(case, tuple(subterms(operand)), ("-NaN",)) for operand in operands)
+
+
 def negates_in_with_null_member(case: Case) -> bool:
     """Tell whether NOT is over an IN whose list may have NULL."""
     lists = _under_not(case, "in")
@@ -261,6 +267,16 @@ def returns_nanoseconds_before_1970(case: Case) -> bool:
 def compares_both_zeros(case: Case) -> bool:
     """Tell whether one comparison of any kind may involve both zeros."""
     return _involves_both_zeros(case, None)
+
+
+def compares_negated_zero(case: Case) -> bool:
+    """Tell whether a zero, or a term of one, is negated and compared with a zero."""
+    for _, operands in case.comparisons:
+        zeros = [operand for operand in operands if _may_be(case, (operand,), ("0.0", "-0.0"))]
+        parts = (part for operand in zeros for part in subterms(operand))
+        if len(zeros) > 1 and any(isinstance(part, Call) and part.function == "negate" for part in parts):
+            return True
+    return False
 
 
 def orders_both_zeros(case: Case) -> bool:

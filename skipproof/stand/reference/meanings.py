@@ -19,7 +19,9 @@ from skipproof.stand.reference.cases import (
     casts_beyond_type,
     compares_both_zeros,
     compares_nan,
+    compares_negated_zero,
     compares_negative_nan,
+    compares_term_of_negative_nan,
     divides_negative,
     hashes_both_zeros,
     looks_up_both_zeros,
@@ -160,8 +162,8 @@ MEANINGS: tuple[MeaningDifference, ...] = (
     MeaningDifference(
         name="the sign of NaN",
         engines=("daft",),
-        applies=compares_negative_nan,
-        reason="arrow-rs orders by IEEE 754's totalOrder: NaN with its sign bit set is below all numbers.",
+        applies=compares_term_of_negative_nan,
+        reason="arrow-rs orders by IEEE 754's totalOrder; -a is 0 - a, which keeps the sign of NaN.",
         source="https://arrow.apache.org/rust/arrow_ord/cmp/fn.lt.html",
     ),
     MeaningDifference(
@@ -176,6 +178,12 @@ MEANINGS: tuple[MeaningDifference, ...] = (
         applies=compares_both_zeros,
         reason="arrow-rs compares by IEEE 754's totalOrder, where -0.0 is below 0.0.",
         source="https://arrow.apache.org/rust/arrow_ord/cmp/fn.lt.html",
+    ),
+    MeaningDifference(
+        name="the sign of zero",
+        engines=("daft",),
+        applies=compares_negated_zero,
+        reason="-a is 0 - a, which is 0.0 where a is 0.0.",
     ),
     MeaningDifference(
         name="the sign of zero",
