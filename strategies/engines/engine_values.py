@@ -19,7 +19,7 @@ TYPE_FAMILIES = (
     *[("int32", "int64", "int8", "int16")] * 5,
     *[("string",)] * 5,
     *[("float64", "float64", "float32")] * 5,
-    *[("timestamp(us)", "date", "timestamp(ms)", "timestamp(ns)", "timestamp(us,UTC)")] * 3,
+    *[("timestamp(us)", "date", "timestamp(ms)", "timestamp(us)", "timestamp(ns)", "timestamp(us,UTC)")] * 3,
     *[("decimal(9,2)", "decimal(18,6)", "decimal(38,10)")] * 3,
     *[("uint64", "uint32", "uint16", "uint8")] * 2,
     ("binary",),

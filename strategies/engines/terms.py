@@ -240,9 +240,9 @@ def _concatenation(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Opera
 
 
 def _date_part(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
-    """Draw a part of a date, half of the time as a text, which patterns are of."""
+    """Draw a part of a date, two times in three as a text, which patterns are of."""
     part = _strict(choose(draw, DATE_PARTS), inner)
-    if part is None or not scope.has_functions("cast") or not draw(st.booleans()):
+    if part is None or not scope.has_functions("cast") or not draw(_TWO_IN_THREE):
         return part
     return _cast_to(part, "cast", "string")
 
