@@ -6,7 +6,7 @@ import pytest
 
 from skipproof.stand.adapters.on_daft import Daft, OnDaft
 from skipproof.stand.adapters.serving import Unsupported
-from strategies.engines.questions import Aggregate, Call, Column, Key, Question, Relation
+from strategies.engines.questions import Aggregate, Call, Column, Key, Question, Relation, SetOperation
 
 A = Column("a", "int32")
 
@@ -34,6 +34,13 @@ def test_what_its_sql_lacks_is_written_otherwise() -> None:
     offset = Question(area="topk", source=Relation(table="t"), select=("a",), order=(Key(A),), offset=2)
     assert Daft().term(distinct.json()) == '(NOT ("a" <=> "a"))'
     assert Daft().select(offset.json()).endswith(f" LIMIT {2**62} OFFSET 2")
+
+
+def test_the_parts_of_a_set_operation_have_columns_of_the_same_names() -> None:
+    union = SetOperation(kind="union", all=True, right=Relation(table="u"), columns=("u_a",))
+    question = Question(area="set", source=Relation(table="t"), select=("a",), set=union)
+    expected = 'SELECT "a" FROM "t" UNION ALL SELECT "u_a" AS "a" FROM "u"'
+    assert Daft().select(question.json()) == expected
 
 
 def test_settings_that_are_not_asked_for_have_their_defaults() -> None:

@@ -41,6 +41,7 @@ class Daft(Dialect):
     def __init__(self) -> None:
         super().__init__()
         self._aggregate_count = 0
+        self._selected: list[str] = []
 
     def call(self, function: str, of: list[Any], term: dict[str, Any]) -> str:
         """Return a function call."""
@@ -51,6 +52,7 @@ class Daft(Dialect):
     def select(self, question: dict[str, Any]) -> str:
         """Return a question as one SELECT."""
         self._aggregate_count = 0
+        self._selected = question["select"]
         return super().select(question)
 
     def answer_term(self, term: dict[str, Any]) -> str:
@@ -62,6 +64,13 @@ class Daft(Dialect):
         name = f"aggregate {self._aggregate_count}"
         self._aggregate_count += 1
         return f"{self.aggregate(aggregate)} AS {self.name(name)}"
+
+    def set_operation(self, operation: dict[str, Any], text: str) -> str:
+        """Return a set operation whose second relation has the names of the first, which UNION needs."""
+        word = operation["kind"].upper() + (" ALL" if operation["all"] else "")
+        names = zip(operation["columns"], self._selected, strict=True)
+        columns = ", ".join(f"{self.answer_column(column)} AS {self.name(name)}" for column, name in names)
+        return f"{text} {word} SELECT {columns} FROM {self.relation(operation['right'])}"
 
 
 class OnDaft(Adapter):
