@@ -85,6 +85,24 @@ def test_constants_of_choices_have_their_type() -> None:
     assert ClickHouse().term(term.json()) == 'if(("a" = 1), "a", CAST(7 AS Int32))'
 
 
+def test_a_length_is_signed_so_that_choices_have_a_type() -> None:
+    """An UInt64 and an Int32 would be a Variant."""
+    length = Call("length", (B,), "int32")
+    assert ClickHouse().term(length.json()) == 'CAST(lengthUTF8("b") AS Nullable(Int64))'
+
+
+def test_an_integer_is_cast_to_the_nearest_float() -> None:
+    """An accurate cast would be NULL of an integer that is no float."""
+    to_float, to_byte = (Call("try cast", (A,), type_).json() for type_ in ("float64", "int8"))
+    assert ClickHouse().term(to_float) == 'CAST("a" AS Nullable(Float64))'
+    assert ClickHouse().term(to_byte) == "accurateCastOrNull(\"a\", 'Int8')"
+
+
+def test_the_start_of_a_day_may_be_before_1970() -> None:
+    assert "SET enable_extended_results_for_datetime_functions = 1" in OnChDB().start()
+    assert "SET enable_extended_results_for_datetime_functions = 1" in OnChDBTables().start()
+
+
 def test_an_order_is_of_a_whole_set_operation() -> None:
     question = Question(
         area="set",

@@ -107,8 +107,8 @@ class ClickHouse(Dialect):
         return _float_text(value) if word in ("float32", "float64") else self.literal(value, type_)
 
     def cast(self, text: str, type_: str, word: str = "CAST") -> str:
-        """Return a cast to a type that may be NULL."""
-        if word == "TRY_CAST":
+        """Return a cast to a type that may be NULL; a float is the one nearest to an integer, as in CAST."""
+        if word == "TRY_CAST" and type_ not in ("float32", "float64"):
             return f"accurateCastOrNull({text}, {self.text(self.type(type_))})"
         return f"CAST({text} AS {self.nullable(type_)})"
 
@@ -116,6 +116,9 @@ class ClickHouse(Dialect):
         """Return a function call."""
         if function in _TRUNCATIONS:
             return f"CAST({_TRUNCATIONS[function]}({self.term(of[0])}) AS {self.nullable('timestamp(us)')})"
+        if function == "length":
+            # An UInt64 has no common type with signed integers, so that a choice would be a Variant.
+            return self.cast(super().call(function, of, term), "int64")
         if function in _CHOICES:
             parts = [self._choice(part) for part in of]
             return f"{function}({', '.join(parts)})"

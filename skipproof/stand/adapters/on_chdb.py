@@ -19,12 +19,14 @@ from .parameters import with_parameters
 from .serving import Adapter, Unsupported, columns_of_files, flattened
 
 _FORMATS = {"parquet": "Parquet", "orc": "ORC"}
-# Joins add NULL as in SQL; a name is a column before it is an alias; texts come as texts.
+# Joins add NULL as in SQL; a name is a column before it is an alias; texts come as texts; a year, a month
+# or a day may start before 1970.
 _SESSION = {
     "join_use_nulls": "1",
     "prefer_column_name_to_alias": "1",
     "output_format_arrow_string_as_string": "1",
     "session_timezone": "'UTC'",
+    "enable_extended_results_for_datetime_functions": "1",
     # Wait until a change is done.
     "mutations_sync": "1",
 }
