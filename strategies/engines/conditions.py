@@ -101,7 +101,7 @@ def _like(draw: DrawFn, scope: ConditionScope, tested: Operand) -> Term:
     wild = [value for value in tested.pool.values if {"%", "_", "\\"}.intersection(value)]
     is_wild = bool(wild) and draw(st.booleans())
     text = choose(draw, wild) if is_wild else value_of(draw, scope, tested)
-    # Columns of texts are read by the bounds of a value without wildcards, too; of expressions few are.
+    # Without wildcards LIKE is an equality, by which engines prune a column, and seldom an expression.
     is_whole = draw(st.booleans()) and (isinstance(tested.term, Column) or draw(st.booleans()))
     part = text if is_whole or draw(st.booleans()) else (text + "a")[: draw(st.integers(0, 3))]
     pieces = ["\\" + character if character in "%_\\" else character for character in part]
@@ -144,7 +144,7 @@ _ATOMS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Atom], ...] = (
     (("is null", "is not null"), (), _null_test),
     *[(("is not distinct from", "is distinct from"), (), _null_safe)] * 2,
     *[(("in",), (), _members)] * 4,
-    # Lists are where NaN is compared with several values.
+    # Half of the operands are expressions, which NaN is seldom in.
     *[(("in",), ("float",), _members)] * 3,
     (("between",), (), _between),
     (("is nan",), ("float",), _is_nan),
