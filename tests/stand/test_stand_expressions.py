@@ -148,7 +148,10 @@ def operands(draw: st.DrawFn) -> Any:
 
 
 TWICE = ValuePool("int32", (-1, 0, 1))
+LEAST = ValuePool("int32", (-(2**31), 2**31 - 1))
 ODD_PART = Call("%", (Column("a", "int32"), Literal(2, "int32")), "int32")
+# What is drawn of a column alone although some of its values have no result in the type.
+OVERFLOWING = ("+", "-", "*", "negate", "abs")
 
 
 @settings(max_examples=300, deadline=None)
@@ -156,6 +159,12 @@ ODD_PART = Call("%", (Column("a", "int32"), Literal(2, "int32")), "int32")
     (
         {"a": TWICE, "b": TWICE},
         Operand(Call("+", (ODD_PART, Column("a", "int32")), "int32"), ValuePool("int32", (-2, -1, 0, 1, 2))),
+    )
+)
+@example(
+    (
+        {"a": LEAST, "b": LEAST},
+        Operand(Call("negate", (Column("a", "int32"),), "int32"), LEAST),
     )
 )
 @given(operands())
@@ -168,7 +177,7 @@ def test_an_operand_has_the_values_of_its_pool(item: Any) -> None:
     calls = [part for part in subterms(chosen.term) if isinstance(part, Call)]
     pooled = {repr(from_json(value, chosen.pool.type)) for value in chosen.pool.values}
     exact = all(part.function in STRICT for part in calls)
-    overflows = any(isinstance(part.of[0], Column) and part.function in "+-*" for part in calls)
+    overflows = any(isinstance(part.of[0], Column) and part.function in OVERFLOWING for part in calls)
     names = [part.name for part in subterms(chosen.term) if isinstance(part, Column)]
     if exact and not overflows:
         # Two operands of one column have not all pairs of their values.

@@ -43,7 +43,7 @@ class Blame(enum.Enum):
 
     STATISTICS = "right without statistics in the footer"
     FILE = "wrong without statistics in the footer too, right in memory"
-    ORC = "wrong in ORC files, which keep their statistics, right in memory"
+    ORC = "wrong in ORC files, right in memory"
     TABLE = "right in a plain table of the format"
     MEMORY = "wrong in a table of the format, right in memory"
     ENGINE = "wrong with nothing to prune by too: an answer that no choice of rows explains"
