@@ -255,21 +255,21 @@ LAYOUTS = {
 
 def test_tables_of_a_format_reach_each_option_and_many_files():
     able = Capabilities(areas=("filter", "join"), layouts=LAYOUTS)
-    found = [table for world in many(able, 70) for table in world.tables.values()]
-    options = [table.layout.format_options for table in found]
+    tables = [table for world in many(able, 70) for table in world.tables.values()]
+    options = [table.layout.format_options for table in tables]
     assert {} in options
     assert any(len(some) > 1 for some in options)
     assert {some["stats_columns"] for some in options if "stats_columns" in some} >= {"a", "b", "rid", "u_a"}
     assert {some["checkpoint_after"] for some in options if "checkpoint_after" in some} == {1, 2}
-    partitioned = [table for table in found if "partition" in table.layout.format_options]
+    partitioned = [table for table in tables if "partition" in table.layout.format_options]
     assert {table.columns[0].type for table in partitioned} == {"int32"}
     assert all(
         table.layout.format_options["partition"]
         == {"column": table.columns[0].name, "transform": "bucket(2)"}
         for table in partitioned
     )
-    assert max(len(table.blocks) for table in found) > 6
-    assert all(table.layout.writer == "pyarrow" and not table.layout.partitioned for table in found)
+    assert max(len(table.blocks) for table in tables) > 6
+    assert all(table.layout.writer == "pyarrow" and not table.layout.partitioned for table in tables)
 
 
 def test_rows_that_are_repeated_often_have_runs_of_values_and_keep_their_layout(drawn_worlds):

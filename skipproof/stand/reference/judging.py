@@ -22,7 +22,7 @@ _BITS = {truth: bit for bit, truth in _TRUTHS.items()}
 
 
 @cache
-def _combined(name: str, x: int, y: int) -> int:
+def _combine(name: str, x: int, y: int) -> int:
     """Return the truth values of AND or OR of two operands with these truth values."""
     combine = conjunction if name == "and" else disjunction
     possible = 0
@@ -64,7 +64,7 @@ class TruthRules(RangeRules):
 
     def combine_truths(self, name: str, truths: Sequence[int]) -> int:
         """Combine each choice of the operands' truth values by AND or OR, one operand after the other."""
-        return reduce(partial(_combined, name), truths, TRUE if name == "and" else FALSE)
+        return reduce(partial(_combine, name), truths, TRUE if name == "and" else FALSE)
 
     def not_truths(self, term: Json, lookup: Lookup) -> int:
         """Return the truth values of NOT."""

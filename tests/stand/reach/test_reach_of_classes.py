@@ -158,7 +158,7 @@ def test_patterns_are_reached_and_not_without_them(open_scene) -> None:
 
 
 def test_a_pattern_concerns_only_the_columns_of_its_text(open_scene) -> None:
-    """What CASE tests, and what is only counted, is no part of a text; the month of a time may be."""
+    """A column that CASE tests, or that is only counted, is no part of a text; the month of a time may be."""
     times = StoredTable(
         columns=(Column("a", "timestamp(us)"), Column("b", "string"), Column("rid", "int64")),
         blocks=(((-1, "ab", 0), (40 * 86_400_000_000, "b", 1)),),
