@@ -112,14 +112,14 @@ class _Judge:
         self.elsewhere: list[Finding] = []
         self.finding: Finding | None = None
 
-    def run(self, *, seed: int, seconds_max: float) -> Trial:
-        """Hunt until it is convicted or the time is over."""
+    def run(self, limits: Limits, *, seed: int) -> Trial:
+        """Hunt until it is convicted or the limits are reached."""
         able = capabilities(self._old.reader, writers=available_writers(self._old.workers))
         with contextlib.suppress(_Convicted):
             state = hunt(
                 self._old.reader,
                 able,
-                Limits(seconds=seconds_max, findings=FINDINGS_MAX, seconds_to_shrink=SECONDS_TO_SHRINK),
+                limits,
                 hunt_seed=seed,
                 write=self._old.write,
                 progress=self._look,
@@ -232,7 +232,8 @@ def try_release(release: Release, environments: Path, *, seed: int, seconds_max:
     with contextlib.ExitStack() as stack:
         try:
             old, current, mended = _sides(stack, release, environments)
-            return _Judge(release, old, current, mended).run(seed=seed, seconds_max=seconds_max)
+            limits = Limits(seconds=seconds_max, findings=FINDINGS_MAX, seconds_to_shrink=SECONDS_TO_SHRINK)
+            return _Judge(release, old, current, mended).run(limits, seed=seed)
         except WorkerError as error:
             return Trial(
                 release=release, finding=None, elsewhere=(), examples=0, seconds=0.0, because=str(error)

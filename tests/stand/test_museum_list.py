@@ -12,6 +12,7 @@ import pytest
 
 from mutants.small_engine.catalogue import MUTANTS
 from skipproof.stand.hunt.examining import ask_each
+from skipproof.stand.hunt.state import Limits
 from skipproof.stand.workers import engines
 from skipproof.stand.workers.workers import TimedOut
 from strategies.engines.engine_tables import StoredLayout, StoredTable
@@ -104,10 +105,13 @@ def test_a_pinned_release_that_is_installed_here_needs_no_environment(trials, mo
     assert trials.pinned_interpreter(("duckdb==1.1",), tmp_path) == str(python)
 
 
+# Counts, so that a slow machine finds the same.
+LIMITS = Limits(examples=300, findings=1, worlds_to_shrink=0)
+
+
 @pytest.fixture
-def current_trial(trials, monkeypatch):
+def current_trial(trials):
     """The trial of a current release, whose engine is a wrong small engine of this process."""
-    monkeypatch.setattr(trials, "SECONDS_TO_SHRINK", 0.0)
     worker = next(mutant for mutant in MUTANTS if mutant.name == "unstated is null").engine()
     release = SimpleNamespace(name="small-1", area="", traits=(("filter",),), is_current=True, without=())
     return trials._Judge(release, trials.Side(reader=worker, workers={}), None, None)
@@ -115,7 +119,7 @@ def current_trial(trials, monkeypatch):
 
 def test_a_current_release_is_convicted_by_itself_and_the_reference(current_trial):
     """No later release is asked; the engine with nothing to prune by and the reference must agree."""
-    trial = current_trial.run(seed=0, seconds_max=20.0)
+    trial = current_trial.run(LIMITS, seed=0)
     assert trial.finding is not None
     assert any(trait.startswith("filter: ") for trait in trial.finding.traits)
     assert not trial.elsewhere
@@ -129,7 +133,7 @@ def test_a_current_release_is_not_convicted_where_the_reference_has_no_opinion(
 ):
     silent = SimpleNamespace(opinion=lambda *_: SimpleNamespace(none="NaN"))
     monkeypatch.setattr(trials, "Reference", lambda _: silent)
-    assert current_trial.run(seed=0, seconds_max=0.5).finding is None
+    assert current_trial.run(LIMITS, seed=0).finding is None
 
 
 @pytest.mark.parametrize(
@@ -145,7 +149,7 @@ def test_what_is_right_without_the_part_at_fault_convicts(
         return ["right" if world.settings.get("skipping") == "off" else "wrong"]
 
     monkeypatch.setattr(trials, "verdicts", verdicts)
-    trial = current_trial.run(seed=0, seconds_max=1.0)
+    trial = current_trial.run(LIMITS, seed=0)
     assert (trial.finding is not None) is is_convicted
     assert is_convicted or trial.elsewhere
 
