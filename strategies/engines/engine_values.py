@@ -42,7 +42,7 @@ _TEXTS = (
     "\ud7ff", "\ue000", "\U0001f600", "\U0010ffff", "a" * 16, "a" * 16 + "b", "a" * 17, "a" * 33, "b" * 64,
     "b" * 64 + "c", "\ud7ff" * 16 + "a", "\U0010ffff" * 17, "'", '"', "foo", "foobar", "z" * 300,
 )  # fmt: skip
-# Wildcards twice, because patterns of them are few.
+# Wildcards twice, because patterns of them are few; so are texts of both cases.
 _TEXT_CLUSTERS = (
     *[("a%", "a_b", "a\\b", "a", "ab", "axb", "%", "_")] * 2,
     ("foo", "foobar", "foo_bar", "foo%", "fop"),
@@ -50,7 +50,7 @@ _TEXT_CLUSTERS = (
     ("\U0010ffff" * 17, "\U0010ffff", "\ud7ff" * 16 + "a", "\ud7ff", "a" * 17),
     ("\ud7ff", "\ue000", "\U0001f600", "\U0010ffff", "é", "a"),
     ("a", "A", "a ", " ", "", "\t", "'"),
-    ("a", "A", "b", "B", "aB", "Ab"),
+    *[("a", "A", "b", "B", "aB", "Ab")] * 2,
     ("ab", "ba", "aa", "bb", "abc", "b", "ca"),
 )
 # Integers small enough for arithmetic, of both signs and of one digit and two.

@@ -209,9 +209,16 @@ def _quotient(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | 
 
 
 def _sign(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
-    """Draw a negation or an absolute value, which keeps no order where the signs differ."""
-    signs_differ = min(inner.pool.values) < 0 < max(inner.pool.values)
-    function = choose(draw, ("negate", "abs", "abs", "abs") if signs_differ else ("negate", "abs"))
+    """Draw a negation, or an absolute value, which keeps no order where the signs differ.
+
+    The least integer has no negative, so that negation of some operands overflows: these are negated more.
+    """
+    low, high = min(inner.pool.values), max(inner.pool.values)
+    overflows = low == integer_range(inner.pool.type)[0]
+    keeps_order = low >= 0 or high <= 0
+    function = choose(
+        draw, ("negate", "abs") if overflows or keeps_order else ("negate", "abs", "abs", "abs")
+    )
     return _strict(function, inner) or _overflowing(draw, function, inner)
 
 
@@ -349,7 +356,7 @@ _CALLS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Apply], ...] = (
     (("concat",), ("string",), _concatenation),
     *[(DATE_PARTS, _PLAIN_TIMES, _date_part)] * 4,
     (TRUNCATIONS, _PLAIN_TIMES[1:], _truncation),
-    (("cast", "cast to date"), _PLAIN_TIMES[1:], _date),
+    *[(("cast", "cast to date"), _PLAIN_TIMES[1:], _date)] * 2,
 )
 _CALLS_OF_ANY_TYPE: tuple[tuple[tuple[str, ...], _Apply], ...] = (
     (("coalesce",), _coalesce),
