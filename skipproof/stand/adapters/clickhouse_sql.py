@@ -176,8 +176,9 @@ class ClickHouse(Dialect):
             return super().query(dict(term, query=term["query"] + "OrNull"))
         return super().query(term)
 
-    def set_operation(self, operation: dict[str, Any], text: str) -> str:
+    def set_operation(self, question: dict[str, Any], text: str) -> str:
         """Return a set operation as a subquery, because ORDER BY would belong to its second part alone."""
+        operation = question["set"]
         words = _SET_WORDS[operation["kind"]] + (" ALL" if operation["all"] else " DISTINCT")
         columns = ", ".join(map(self.answer_column, operation["columns"]))
         right = f"SELECT {columns} FROM {self.relation(operation['right'])}"

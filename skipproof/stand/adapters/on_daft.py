@@ -41,7 +41,6 @@ class Daft(Dialect):
     def __init__(self) -> None:
         super().__init__()
         self._aggregate_count = 0
-        self._selected: list[str] = []
 
     def call(self, function: str, of: list[Any], term: dict[str, Any]) -> str:
         """Return a function call."""
@@ -52,7 +51,6 @@ class Daft(Dialect):
     def select(self, question: dict[str, Any]) -> str:
         """Return a question as one SELECT."""
         self._aggregate_count = 0
-        self._selected = question["select"]
         return super().select(question)
 
     def answer_term(self, term: dict[str, Any]) -> str:
@@ -65,10 +63,11 @@ class Daft(Dialect):
         self._aggregate_count += 1
         return f"{self.aggregate(aggregate)} AS {self.name(name)}"
 
-    def set_operation(self, operation: dict[str, Any], text: str) -> str:
+    def set_operation(self, question: dict[str, Any], text: str) -> str:
         """Return a set operation whose second relation has the names of the first, which UNION needs."""
+        operation = question["set"]
         word = operation["kind"].upper() + (" ALL" if operation["all"] else "")
-        names = zip(operation["columns"], self._selected, strict=True)
+        names = zip(operation["columns"], question["select"], strict=True)
         columns = ", ".join(f"{self.answer_column(column)} AS {self.name(name)}" for column, name in names)
         return f"{text} {word} SELECT {columns} FROM {self.relation(operation['right'])}"
 

@@ -272,7 +272,7 @@ class Dialect:
         if question.get("window"):
             text = self.window(question["window"], what, text)
         if question.get("set"):
-            text = self.set_operation(question["set"], text)
+            text = self.set_operation(question, text)
         self.outputs = self._outputs(question)
         if group:
             text += " GROUP BY " + self.outputs["group"]
@@ -305,8 +305,9 @@ class Dialect:
         inner = text.replace(columns, f"*, {window['function']}() OVER ({over}) AS {place}", 1)
         return f"SELECT {columns} FROM ({inner}) AS {self.name('t')} WHERE {place} <= {window['at_most']}"
 
-    def set_operation(self, operation: dict[str, Any], text: str) -> str:
-        """Return a set operation of a SELECT and a second relation."""
+    def set_operation(self, question: dict[str, Any], text: str) -> str:
+        """Return the set operation of a question, whose text so far is a SELECT, and a second relation."""
+        operation = question["set"]
         word = operation["kind"].upper() + (" ALL" if operation["all"] else "")
         columns = ", ".join(map(self.answer_column, operation["columns"]))
         return f"{text} {word} SELECT {columns} FROM {self.relation(operation['right'])}"
