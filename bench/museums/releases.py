@@ -168,7 +168,9 @@ _SECOND_ROOM = (
         pins=("datafusion==54.0.0", "pyarrow"),
         trial="null-safe",
         area="null-safe joins",
-        traits=(("join",), ("null-safe join",)),
+        # DataFusion makes such joins of INTERSECT and EXCEPT, too.
+        traits=(("join", "set"), ("null-safe join", "intersect", "except"), ("NULL",)),
+        without=(("datafusion.optimizer.enable_dynamic_filter_pushdown", "false"),),
     ),
     Release(
         engine="datafusion",

@@ -20,12 +20,13 @@ def join_question(draw: DrawFn, scope: ConditionScope) -> Question:
     alike = [name for name, pool in scope.pools.items() if pool.type == scope.pools[left_key].type]
     right_key = RIGHT_PREFIX + choose(draw, alike)
     right_scope = scope_of(RIGHT_PREFIX, scope)
+    may_be_null_safe = kind != "not in" and scope.has_functions("null safe join")
     join = Join(
         kind=kind,
         right=relation(draw, right_scope, RIGHT, right_key, RIGHT_PREFIX + ROW_NUMBER),
         left_key=left_key,
         right_key=right_key,
-        null_safe=kind != "not in" and scope.has_functions("null safe join") and draw(st.integers(0, 3)) == 3,
+        null_safe=may_be_null_safe and choose(draw, (False, False, True)),
     )
     one_sided = kind in _ONE_SIDED
     source = relation(draw, scope, LEFT, left_key, ROW_NUMBER)
