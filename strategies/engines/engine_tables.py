@@ -63,6 +63,7 @@ class StoredLayout:
         filters: The columns that get a bloom filter.
         ballast: True if files begin with a struct and a list that no question reads.
         nested: The columns that files hold as fields of one struct.
+        in_lists: The columns that files hold as the first elements of lists; none if some are in a struct.
         decoys: Top-level columns with other values, named like these fields, `before` the struct or `after`
             all columns; or `dotted`, named as their paths with a dot; empty: none.
         forgotten: Statistics that are removed from the footer: `null_count`, `bounds` or `column_index`.
@@ -85,6 +86,7 @@ class StoredLayout:
     filters: tuple[str, ...] = ()
     ballast: bool = False
     nested: tuple[str, ...] = ()
+    in_lists: tuple[str, ...] = ()
     decoys: str = ""
     forgotten: frozenset[str] = frozenset()
     forgotten_in: frozenset[int] | None = None
@@ -114,8 +116,14 @@ class StoredTable:
         """The name of the struct that holds the nested columns."""
         return self.columns[-1].name.removesuffix(ROW_NUMBER) + "s"
 
-    def path(self, name: str) -> tuple[str, ...]:
-        """Return the place of a column in the files: its name, for a field after that of its struct."""
+    def path(self, name: str) -> tuple[str | int, ...]:
+        """Return the place of a column in the files.
+
+        It is the column's name, for a field after that of its struct; or the list's name, and 0 for its first
+        element.
+        """
+        if name in self.layout.in_lists:
+            return (f"{name}_values", 0)
         return (self.struct, name) if name in self.layout.nested else (name,)
 
     @property
@@ -160,6 +168,7 @@ def stored_tables(
     writers: Writers = ALONE,
     layouts: Options | None = None,
     decoys: Sequence[str] = (),
+    has_lists: bool = False,
 ) -> StoredTable:
     """Tables with columns a, b, ... whose values come from pools, in blocks of 0 to a few rows.
 
@@ -167,6 +176,7 @@ def stored_tables(
         writers: The writers of files, and the options of each, with the values.
         layouts: The options of a table format; None if there are files instead of one.
         decoys: Those that tables whose columns are fields of a struct may have; empty: none is.
+        has_lists: Whether columns may be elements of lists.
     """
     columns = tuple(Column(f"{prefix}{name}", pool.type) for name, pool in zip("abc", pools, strict=False))
     most = blocks_max or (_BLOCKS_MAX if layouts is None else _FILES_MAX)
@@ -197,8 +207,8 @@ def stored_tables(
         elif pools[0].type in PARTITION_TYPES and draw(_ONE_IN_FOUR):
             layout = replace(layout, blocks_per_file=1, partitioned=True, sorting="")
             blocks = [_partition(draw, pools[0], block) for block in blocks]
-        elif decoys and not layout.sorting and draw(_ONE_IN_THREE):
-            layout = _nesting(draw, layout, columns, decoys)
+        elif (decoys or has_lists) and not layout.sorting and draw(_ONE_IN_THREE):
+            layout = _nesting(draw, layout, columns, decoys, has_lists=has_lists)
     # The options of a writer may ask for row groups of one row.
     repeat = choose(draw, [count for count in repeats if count < MANY or not layout.format_options])
     # A directory is of one value, and a column that a file lacks is NULL there.
@@ -212,12 +222,14 @@ def stored_tables(
 
 
 def _nesting(
-    draw: DrawFn, layout: StoredLayout, columns: Sequence[Column], decoys: Sequence[str]
+    draw: DrawFn, layout: StoredLayout, columns: Sequence[Column], decoys: Sequence[str], *, has_lists: bool
 ) -> StoredLayout:
-    """Return the layout with some of the columns in a struct."""
+    """Return the layout with some of the columns in a struct, or in lists."""
     names = tuple(column.name for column in columns)
-    nested = choose(draw, (names, names, names[:1], names[-1:]))
-    return replace(layout, nested=nested, decoys=choose(draw, decoys))
+    inside = choose(draw, (names, names, names[:1], names[-1:]))
+    if has_lists and (not decoys or draw(_ONE_IN_FOUR)):
+        return replace(layout, in_lists=inside)
+    return replace(layout, nested=inside, decoys=choose(draw, decoys))
 
 
 def _has_one_order(pool: ValuePool) -> bool:

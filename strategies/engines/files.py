@@ -155,10 +155,7 @@ def _partition_directory(table: StoredTable, block: Sequence[Row]) -> str:
 
 def _write(table: StoredTable, blocks: Sequence[Sequence[Row]], path: Path, *, ordinal: int) -> None:
     tables = [
-        _with_ballast(
-            table, _with_struct(table, _evolve(table, arrow_table(table.columns, block), ordinal), block)
-        )
-        for block in blocks
+        _with_ballast(table, _nested(table, _cells_of_file(table, block, ordinal), block)) for block in blocks
     ]
     schema = pa.unify_schemas([rows.schema for rows in tables], promote_options="permissive")
     with pq.ParquetWriter(path, schema, **_options(table, schema.names, ordinal)) as writer:
@@ -167,8 +164,9 @@ def _write(table: StoredTable, blocks: Sequence[Sequence[Row]], path: Path, *, o
             writer.write_table(block.cast(schema), row_group_size=max(1, block.num_rows))
 
 
-def _evolve(table: StoredTable, rows: pa.Table, ordinal: int) -> pa.Table:
+def _cells_of_file(table: StoredTable, block: Sequence[Row], ordinal: int) -> pa.Table:
     """Return a block with the columns that its file holds."""
+    rows = arrow_table(table.columns, block)
     if table.layout.partitioned:
         return rows.select(rows.column_names[1:])
     if ordinal % 2 == 0 or not table.layout.evolution:
@@ -193,7 +191,7 @@ def _narrower(cells: pa.ChunkedArray) -> pa.DataType:
 def _options(table: StoredTable, names: Sequence[str], ordinal: int) -> dict[str, Any]:
     layout = table.layout
     statistics: Any = True
-    leaves = {column.name: ".".join(table.path(column.name)) for column in table.columns}
+    leaves = {column.name: _leaf(table.path(column.name)) for column in table.columns}
     held = [name for name, leaf in leaves.items() if leaf.partition(".")[0] in names]
     if layout.statistics is not None:
         statistics = [leaves[name] for name in layout.statistics if name in held]
@@ -226,6 +224,38 @@ def _options(table: StoredTable, names: Sequence[str], ordinal: int) -> dict[str
     return options
 
 
+def _leaf(path: Sequence[str | int]) -> str:
+    """Return the name of a column's leaf in the footer; the elements of a list have a leaf of their own."""
+    return ".".join("list.element" if part == 0 else str(part) for part in path)
+
+
+def _nested(table: StoredTable, rows: pa.Table, block: Sequence[Row]) -> pa.Table:
+    """Return a block with columns in a struct, or in lists, as the layout says."""
+    return _with_lists(table, rows, block) if table.layout.in_lists else _with_struct(table, rows, block)
+
+
+def _with_lists(table: StoredTable, rows: pa.Table, block: Sequence[Row]) -> pa.Table:
+    """Put columns into lists as first elements, every second one before a value of another row.
+
+    The list of a NULL is NULL itself, or empty, or begins with NULL.
+    """
+    held = {}
+    for name in rows.column_names:
+        path = table.path(name)
+        if len(path) == 1:
+            held[name] = rows[name]
+            continue
+        others = _decoy(table, name, block)
+        lists: list[list[pa.Scalar] | None] = []
+        for cell, other, row in zip(rows[name], others, block, strict=True):
+            if cell.is_valid:
+                lists.append([cell, other] if row[-1] % 2 else [cell])
+            else:
+                lists.append((None, [], [cell, other])[row[-1] % 3])
+        held[str(path[0])] = pa.array(lists, pa.list_(rows[name].type))
+    return pa.table(held)
+
+
 def _with_struct(table: StoredTable, rows: pa.Table, block: Sequence[Row]) -> pa.Table:
     """Put the nested columns into a struct, which comes first, and add the decoys.
 
@@ -253,7 +283,7 @@ def _with_struct(table: StoredTable, rows: pa.Table, block: Sequence[Row]) -> pa
 
 
 def _decoy(table: StoredTable, name: str, block: Sequence[Row]) -> pa.Array:
-    """Return the decoy of a column for a block: the values of the whole table from the last to the first."""
+    """Return other values than a column's for a block: the whole table's from the last to the first."""
     type_ = next(column.type for column in table.columns if column.name == name)
     others = dict(zip(table.cells(table.columns[-1].name), table.cells(name)[::-1], strict=True))
     return arrow_array(type_, [others[row[-1]] for row in block])

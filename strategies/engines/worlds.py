@@ -71,6 +71,7 @@ def worlds(
         writers=capabilities.writers,
         layouts=capabilities.layouts,
         decoys=_decoys(able),
+        has_lists=able.has_functions("list element"),
     )
     tables = {LEFT: draw(left)}
     for name, prefix in others.items():
@@ -83,6 +84,7 @@ def worlds(
             writers=capabilities.writers,
             layouts=capabilities.layouts,
             decoys=_decoys(able),
+            has_lists=able.has_functions("list element"),
         )
         tables[name] = draw(other)
     pools = _pools(tables[LEFT], own)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from .serving import Unsupported, parse_type, struct_fields
+from .serving import Unsupported, parse_nested_type, parse_type, struct_fields
 from .sql_text import Dialect, cast_text
 
 _DIGITS = {"ms": 3, "us": 6, "ns": 9}
@@ -57,10 +57,12 @@ class ClickHouse(Dialect):
         return f"DateTime64({_DIGITS[unit]}, 'UTC')"
 
     def nullable(self, type_: str) -> str:
-        """Return the type of columns and terms that may be NULL; of a struct, its fields may be."""
+        """Return the type of columns and terms that may be NULL; of a struct or list, its parts may be."""
         if type_.startswith("struct"):
             fields = (f"{self.name(name)} {self.nullable(of)}" for name, of in struct_fields(type_))
             return f"Tuple({', '.join(fields)})"
+        if type_.startswith("list"):
+            return f"Array({self.nullable(parse_nested_type(type_)[1][0])})"
         return f"Nullable({self.type(type_)})"
 
     def binary(self, digits: str) -> str:

@@ -46,7 +46,7 @@ class OnArrow(Adapter):
             "tables": "files",
             "areas": ["filter", "limit", "join", "aggregate"],
             "without": {
-                "functions": [*_MISSING, *(() if _reads_fields() else ("struct field",))],
+                "functions": [*_MISSING, "list element", *(() if _reads_fields() else ("struct field",))],
                 "types": [],
                 "joins": ["not in"],
             },

@@ -48,9 +48,9 @@ class DataFusion(Dialect):
     semi, anti = "LEFT SEMI JOIN", "LEFT ANTI JOIN"
     like_escape = ""
 
-    def path(self, path: list[str]) -> str:
+    def field(self, struct: str, name: str) -> str:
         """Return a field of a struct."""
-        return self.name(path[0]) + "".join(f"[{self.text(name)}]" for name in path[1:])
+        return f"{struct}[{self.text(name)}]"
 
     def cast(self, text: str, type_: str, word: str = "CAST") -> str:
         """Return a cast; types without a name in SQL have Arrow's."""

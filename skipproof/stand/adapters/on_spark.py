@@ -142,6 +142,10 @@ class Spark(Dialect):
             raise Unsupported("timestamps in nanoseconds")
         return "TIMESTAMP_NTZ" if zone is None else "TIMESTAMP"
 
+    def element(self, values: str, at: int) -> str:
+        """Return an element of a list; brackets raise where there is none."""
+        return f"get({values}, {at})"
+
     def columns(self, columns: list[dict[str, str]]) -> str:
         """Return a table's columns and their types as a schema."""
         return ", ".join(f"{self.name(c['name'])} {self.type(c['type'])}" for c in columns)

@@ -44,6 +44,8 @@ def functions_missing() -> tuple[str, ...]:
     ]
     if not works(_reads_fields):
         missing.append("struct field")
+    if not works(_reads_elements):
+        missing.append("list element")
     if not works(_keeps_float32):
         missing.append("float arithmetic")
     return ("<<", ">>", "rank", "dense_rank", *missing)
@@ -54,6 +56,13 @@ def _reads_fields() -> bool:
     small = pl.DataFrame({"s": [{"a": 2}, None]})
     field = term_text({"column": "a", "path": ["s", "a"]})
     return bool(small.select([eval(field, {"pl": pl})]).rows() == [(2,), (None,)])
+
+
+def _reads_elements() -> bool:
+    """Tell whether this version reads the first elements of lists, which are NULL where there is none."""
+    small = pl.DataFrame({"s": [[2, 1], None, []]})
+    element = term_text({"column": "a", "path": ["s", 0]})
+    return bool(small.select([eval(element, {"pl": pl})]).rows() == [(2,), (None,), (None,)])
 
 
 def _keeps_float32() -> bool:
@@ -99,8 +108,10 @@ def _computes(function: str, type_: str, of: Any, result: Any) -> bool:
 def term_text(term: dict[str, Any]) -> str:
     """Return the text of an expression, to which a method call can be appended."""
     if "column" in term:
-        name, *fields = term.get("path", [term["column"]])
-        return f"pl.col({name!r})" + "".join(f".struct.field({field!r})" for field in fields)
+        name, *parts = term.get("path", [term["column"]])
+        # A number is the place of an element of a list, of which only the first is asked for.
+        steps = (".list.first()" if isinstance(part, int) else f".struct.field({part!r})" for part in parts)
+        return f"pl.col({name!r})" + "".join(steps)
     if "literal" in term:
         return _literal(term)
     if term["call"] in functions_missing():

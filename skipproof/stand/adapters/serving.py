@@ -271,12 +271,14 @@ def struct_fields(type_: str) -> list[tuple[str, str]]:
 
 
 def columns_of_files(columns: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Return the columns that files of a table have at the top, structs with all fields that it names."""
+    """Return the columns that files have at the top: lists, and structs with all fields asked for."""
     fields: dict[str, list[str]] = {}
     types: dict[str, str] = {}
     for column in columns:
         name, *field = column.get("path", [column["name"]])
-        if field:
+        if field == [0]:
+            types[name] = f"list({column['type']})"
+        elif field:
             fields.setdefault(name, []).append(f"{field[0]} {column['type']}")
             types[name] = f"struct({', '.join(fields[name])})"
         else:

@@ -127,9 +127,20 @@ class Dialect:
         """Return the types of parameters that follow the name of a prepared statement, if any must."""
         return ""
 
-    def path(self, path: list[str]) -> str:
+    def path(self, path: list[Any]) -> str:
+        """Return a field of a struct, or, if its place is a number, an element of a list."""
+        text = self.name(path[0])
+        for part in path[1:]:
+            text = self.element(text, part) if isinstance(part, int) else self.field(text, part)
+        return text
+
+    def field(self, struct: str, name: str) -> str:
         """Return a field of a struct."""
-        return ".".join(map(self.name, path))
+        return f"{struct}.{self.name(name)}"
+
+    def element(self, values: str, at: int) -> str:
+        """Return an element of a list, the first at 0; NULL if there is none."""
+        return f"{values}[{at + 1}]"
 
     def table_column(self, column: dict[str, Any]) -> str:
         """Return a column of a table under its name."""

@@ -37,6 +37,7 @@ _ODD_TRAITS = frozenset(
         "a page index",
         "partial statistics",
         "fields of a struct",
+        "elements of lists",
         "columns named like fields",
     }
 )
@@ -213,6 +214,8 @@ def _file_traits(table: StoredTable) -> Iterator[str]:
     if layout.nested:
         yield "fields of a struct"
         yield from ("columns named like fields",) if layout.decoys else ()
+    if layout.in_lists:
+        yield "elements of lists"
     if layout.encoding:
         yield f"{layout.encoding} encoding"
     if layout.writer != PYARROW:

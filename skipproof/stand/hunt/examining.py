@@ -118,9 +118,10 @@ def pruned_form(worker: EngineClient, table: StoredTable, directory: Path, write
 
 
 def _columns(table: StoredTable) -> list[Json]:
-    """Return the columns of a table's files in JSON, fields of a struct with their paths."""
+    """Return the columns of a table's files in JSON, those inside of others with their paths."""
+    paths = {column["name"]: list(table.path(column["name"])) for column in table.json["columns"]}
     return [
-        column | ({"path": list(table.path(column["name"]))} if column["name"] in table.layout.nested else {})
+        column | ({"path": paths[column["name"]]} if len(paths[column["name"]]) > 1 else {})
         for column in table.json["columns"]
     ]
 

@@ -115,6 +115,8 @@ def _simpler_layouts(layout: StoredLayout) -> Iterator[StoredLayout]:
         yield replace(layout, format_options=others)
     for name in layout.nested if len(layout.nested) > 1 else ():
         yield replace(layout, nested=(name,))
+    for name in layout.in_lists if len(layout.in_lists) > 1 else ():
+        yield replace(layout, in_lists=(name,))
     for layout_field in fields(StoredLayout):
         # The options belong to the writer, so they are reset with it.
         if layout_field.name != "format_options" and getattr(layout, layout_field.name) != getattr(
@@ -175,6 +177,7 @@ def _without_column(table: StoredTable, position: int) -> StoredTable:
             else tuple(column for column in columns_with_statistics if column != name),
             filters=tuple(column for column in layout.filters if column != name),
             nested=tuple(column for column in layout.nested if column != name),
+            in_lists=tuple(column for column in layout.in_lists if column != name),
             # Files are sorted by the first column.
             sorting=layout.sorting if position else "",
         ),

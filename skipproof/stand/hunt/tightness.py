@@ -122,7 +122,8 @@ def _measure_by_canaries(
     (name, table), *others = world.tables.items()
     where = outcome.question.source.where
     # A canary can only be written for files in pyarrow's own form.
-    strange = table.layout.ballast or table.layout.nested or table.layout.writer != PYARROW
+    layout = table.layout
+    strange = layout.ballast or layout.nested or layout.in_lists or layout.writer != PYARROW
     if others or strange or not isinstance(where, Call) or where.function in _COMPOUND:
         return
     matching = _matching_rows(outcome)

@@ -90,7 +90,7 @@ def _other_layouts(world: World, *, own_tables: bool) -> Iterator[tuple[str, Wor
     yield "without statistics in the footer", _with_layouts(world, _bare)
     yield "one schema for all files", _with_layouts(world, lambda layout: replace(layout, evolution=""))
     yield "usual encodings", _with_layouts(world, lambda layout: replace(layout, encoding=""))
-    yield "stored flat", _with_layouts(world, lambda layout: replace(layout, nested=(), decoys=""))
+    yield "stored flat", _with_layouts(world, _flat)
     yield (
         "no columns named like fields",
         _with_layouts(world, lambda layout: replace(layout, decoys="") if layout.decoys else layout),
@@ -134,6 +134,11 @@ def _bare(layout: StoredLayout) -> StoredLayout:
     """Return a layout without statistics, indexes and stated order, as far as its files can lack them."""
     bare = _forget(layout, "bounds", "null_count", "column_index")
     return replace(bare, statistics=(), filters=(), page_index=False, sorting="")
+
+
+def _flat(layout: StoredLayout) -> StoredLayout:
+    """Return a layout whose columns are all at the top."""
+    return replace(layout, nested=(), in_lists=(), decoys="")
 
 
 def _with_questions(

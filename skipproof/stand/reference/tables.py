@@ -13,8 +13,9 @@ from skipproof.stand.reference.values import Row, Value, from_arrow, from_json
 from strategies.engines.questions import Json
 
 _BALLAST = {"a": "int32", "b": "string"}
-# The names of a column and of the field in it.
+# The names of a column and of the field in it, or the place of the element.
 _Path: TypeAlias = tuple[str, ...]
+_FIRST = "0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +125,10 @@ def from_files(table: Json) -> Table:
     for path, texts in zip(table["files"], partitions, strict=True):
         types = {column["name"]: column["type"] for column in table["columns"]}
         values = {name: _from_text(text, types[name]) for name, text in texts.items()}
-        names = {tuple(column.get("path", [column["name"]])): column["name"] for column in table["columns"]}
+        names = {
+            tuple(map(str, column.get("path", [column["name"]]))): column["name"]
+            for column in table["columns"]
+        }
         with pq.ParquetFile(path) as file:
             groups += [_read(file, at, types, names, values) for at in range(file.num_row_groups)]
     return Table(schema_of(table), groups)
@@ -179,7 +183,7 @@ def _chunks(
 ) -> list[Chunk]:
     """Return the chunks of a row group of a file."""
     chunks = []
-    for ordinal, path in enumerate(_leaf_paths(columns.schema)):
+    for ordinal, path in enumerate(_leaf_paths(columns.schema, names)):
         column = names.get(path, "")
         leaf, type_ = (cells[column], types[column]) if column else _unasked_leaf(columns, path, types)
         chunks.append(
@@ -188,7 +192,8 @@ def _chunks(
                 column=column,
                 type=type_,
                 cells=leaf,
-                stated=_available_statistics(facts.column(ordinal)),
+                # The statistics of a list are of all its elements.
+                stated=NOTHING if path[-1] == _FIRST else _available_statistics(facts.column(ordinal)),
                 ordinal=ordinal,
                 stored=str(columns.schema.field(column).type) if path == (column,) else "",
             )
@@ -196,18 +201,35 @@ def _chunks(
     return chunks
 
 
-def _leaf_paths(schema: pa.Schema) -> Iterator[_Path]:
-    """Yield the paths of the leaves of a file's columns; a list has one, under the name of the list."""
+def _leaf_paths(schema: pa.Schema, names: Mapping[_Path, str]) -> Iterator[_Path]:
+    """Yield the paths of the leaves of a file's columns; of a list, the one that the table names.
+
+    A list has one leaf, under the name of the list if the table does not name its element.
+    """
     for column in schema:
         fields = column.type if pa.types.is_struct(column.type) else ()
-        yield from ((column.name, part.name) for part in fields) if fields else [(column.name,)]
+        element = (column.name, _FIRST)
+        one = element if element in names else (column.name,)
+        yield from ((column.name, part.name) for part in fields) if fields else [one]
 
 
 def _leaf(columns: pa.Table, path: _Path) -> pa.ChunkedArray | None:
-    """Return a column of a file, or a field of a struct, NULL where the struct is; None if it is absent."""
+    """Return a column of a file, or a field of a struct or an element of a list, NULL where there is none.
+
+    None if the file has not the column.
+    """
     if path[0] not in columns.column_names:
         return None
-    return field_of(columns[path[0]], path[1]) if len(path) > 1 else columns[path[0]]
+    column = columns[path[0]]
+    if len(path) == 1:
+        return column
+    return _first_elements(column) if path[1] == _FIRST else field_of(column, path[1])
+
+
+def _first_elements(lists: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the first element of each list, NULL if there is none."""
+    cells = (values[0] if values.is_valid and len(values) else None for values in lists)
+    return pa.chunked_array([pa.array(list(cells), lists.type.value_type)])
 
 
 def _unasked_leaf(columns: pa.Table, path: _Path, types: Mapping[str, str]) -> tuple[Sequence[Value], str]:

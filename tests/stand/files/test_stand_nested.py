@@ -1,4 +1,4 @@
-"""Columns that files hold as fields of a struct are asked, and pruned by their own leaf's statistics."""
+"""Columns that files hold in a struct or lists are asked; a field is pruned by its own leaf's statistics."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -52,6 +52,7 @@ BLOCKS = (
 TABLE = StoredTable(
     columns=(A, B, RID), blocks=BLOCKS, layout=StoredLayout(nested=("a", "b"), decoys="before")
 )
+IN_LISTS = replace(TABLE, layout=StoredLayout(in_lists=("a", "b")))
 OTHER = StoredTable(
     columns=(U_A, Column("u_rid", "int64")),
     blocks=(((7, 0), (None, 1)), ((1, 2),)),
@@ -117,6 +118,7 @@ QUESTIONS = (
     question_of(Subquery(kind="exists", relation=RIGHT, column=U_A, operand=A), area="subquery"),
 )
 WORLD = World(tables={"t": TABLE, "u": OTHER}, settings={}, questions=QUESTIONS)
+WORLD_OF_LISTS = replace(WORLD, tables={"t": IN_LISTS, "u": OTHER})
 
 
 def mutant(name: str) -> SmallEngine:
@@ -144,6 +146,15 @@ def test_files_hold_the_struct_and_its_decoys(
 ) -> None:
     (file,) = write_stored(replace(TABLE, layout=StoredLayout(nested=nested, decoys=decoys)), tmp_path)
     assert paths(file) == leaves
+
+
+def test_lists_begin_with_the_values_of_columns_and_have_others(tmp_path: Path) -> None:
+    (file,) = write_stored(replace(IN_LISTS, layout=StoredLayout(in_lists=("a",))), tmp_path)
+    assert paths(file) == ["a_values.list.element", "b", "rid"]
+    lists = pq.read_table(file)["a_values"].to_pylist()
+    assert lists == [[1], [], [2], None, [], [None, None], None, [7], [9, 1]]
+    firsts = [values[0] if values else None for values in lists]
+    assert firsts == IN_LISTS.cells("a")
 
 
 def test_a_struct_without_values_is_null_in_runs_of_rows(tmp_path: Path) -> None:
@@ -227,7 +238,7 @@ def test_only_the_relation_of_a_table_has_paths() -> None:
     )
 
 
-def test_clickhouse_reads_a_struct_as_a_tuple_of_fields_that_may_be_null() -> None:
+def test_clickhouse_reads_structs_and_lists_of_what_may_be_null() -> None:
     columns = [
         {"name": "a", "type": "int32", "path": ["s", "a"]},
         {"name": "rid", "type": "int64"},
@@ -236,16 +247,26 @@ def test_clickhouse_reads_a_struct_as_a_tuple_of_fields_that_may_be_null() -> No
     assert ClickHouse().structure(columns_of_files(columns)) == (
         '"s" Tuple("a" Nullable(Int32), "b" Nullable(String)), "rid" Nullable(Int64)'
     )
+    element = {"name": "a", "type": "int32", "path": ["a_values", 0]}
+    assert ClickHouse().structure(columns_of_files([element])) == '"a_values" Array(Nullable(Int32))'
 
 
-def _check(worker: EngineClient) -> None:
-    """Assert that an engine answers all questions of its areas rightly, and names the fields."""
+def test_the_small_engine_knows_nothing_of_elements_and_is_right() -> None:
+    engine = SmallEngine()
+    assert [outcome.contradiction for outcome in examine(engine, WORLD_OF_LISTS)] == [None] * len(QUESTIONS)
+    engine = SmallEngine()
+    examine(engine, rows_with(question_of(ABOVE), IN_LISTS))
+    assert engine.rules.saved["row groups"] == 0
+
+
+def _check(worker: EngineClient, world: World = WORLD) -> None:
+    """Assert that an engine answers all questions of its areas rightly, and names fields or elements."""
     questions = tuple(
         question
         for question in QUESTIONS
         if question.area in worker.hello.areas and _is_possible(worker, question)
     )
-    outcomes = examine(worker, replace(WORLD, questions=questions))
+    outcomes = examine(worker, replace(world, questions=questions))
     assert [outcome.contradiction for outcome in outcomes] == [None] * len(outcomes)
     assert [outcome.refused for outcome in outcomes if outcome.refused] == []
 
@@ -273,6 +294,16 @@ def test_engines_answer_questions_about_fields(
     _check(worker)
 
 
+@pytest.mark.parametrize(("name", "package"), ENGINES[:3])
+def test_engines_answer_questions_about_first_elements(
+    engine_worker: Callable[[str], Worker], name: str, package: str
+) -> None:
+    pytest.importorskip(package)
+    worker = engine_worker(name)
+    assert "list element" not in worker.hello.functions_missing
+    _check(worker, WORLD_OF_LISTS)
+
+
 def test_dotted_names_are_no_paths(engine_worker: Callable[[str], Worker]) -> None:
     table = replace(TABLE, layout=replace(TABLE.layout, decoys="dotted"))
     for name, package in ENGINES:
@@ -283,10 +314,11 @@ def test_dotted_names_are_no_paths(engine_worker: Callable[[str], Worker]) -> No
 
 @pytest.mark.spark
 @pytest.mark.deep
-def test_spark_answers_questions_about_fields(engine_worker: Callable[[str], Worker]) -> None:
+def test_spark_answers_questions_about_fields_and_elements(engine_worker: Callable[[str], Worker]) -> None:
     pytest.importorskip("pyspark")
-    _check(engine_worker("spark"))
-    _check(engine_worker("skipproof"))
+    for name in ("spark", "skipproof"):
+        _check(engine_worker(name))
+        _check(engine_worker(name), WORLD_OF_LISTS)
 
 
 def drawn_tables(*lacking: str, examples: int = 100) -> list[StoredTable]:
@@ -316,10 +348,14 @@ def drawn_tables(*lacking: str, examples: int = 100) -> list[StoredTable]:
 def test_about_one_table_in_eight_has_fields_if_the_engine_reads_them() -> None:
     tables = drawn_tables(examples=250)
     nested = [table.layout for table in tables if table.layout.nested]
-    assert 0.08 < len(nested) / len(tables) < 0.25
+    in_lists = [table.layout for table in tables if table.layout.in_lists]
+    assert 0.06 < len(nested) / len(tables) < 0.25
+    assert 0.01 < len(in_lists) / len(tables) < len(nested) / len(tables)
+    assert not any(layout.in_lists for layout in nested)
     assert {layout.decoys for layout in nested} == {"", "before", "after", "dotted"}
 
 
 def test_nothing_is_drawn_that_the_engine_lacks() -> None:
     assert not any(table.layout.decoys == "dotted" for table in drawn_tables("dotted name"))
     assert not any(table.layout.nested for table in drawn_tables("struct field"))
+    assert not any(table.layout.in_lists for table in drawn_tables("list element"))
