@@ -35,7 +35,6 @@ from strategies.engines.questions import (
 from strategies.engines.terms import INTEGERS, column, operand
 from strategies.engines.windows import set_operation, window
 
-_ONE_IN_THREE: st.SearchStrategy[bool] = st.sampled_from((False, False, True))
 _ONE_IN_FOUR: st.SearchStrategy[bool] = st.sampled_from((False, False, False, True))
 # No table has more rows. Sums of integers of this size fit 32 bits, in which some engines add.
 _ROWS_MAX, _SUMMED_MAX = 20_000, 100_000
@@ -69,7 +68,7 @@ def _top_k(draw: DrawFn, scope: ConditionScope) -> Question:
     computes = scope.has_functions("order by expression")
     names = draw(st.lists(st.sampled_from(sorted(scope.pools)), min_size=1, max_size=2, unique=True))
     by: list[Term] = [Column(name, scope.pools[name].type) for name in names]
-    if computes and draw(_ONE_IN_THREE if scope.is_large else st.booleans()):
+    if computes and draw(st.booleans()):
         by[0] = operand(draw, scope, often=True).term
         if draw(_ONE_IN_FOUR):
             by.insert(0, operand(draw, scope, often=True).term)

@@ -301,10 +301,18 @@ def _if(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand:
 
 
 def _cast(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
-    """Draw a cast of integers; only TRY_CAST is of values that the type does not hold."""
+    """Draw a cast of integers; only TRY_CAST is of values that the type does not hold, and mostly of some."""
     kind = choose(draw, [kind for kind in ("try cast", "cast") if scope.has_functions(kind)])
+    lossy = [target for target in ("int32", "int8", "int16") if _loses_values(inner, target)]
+    if kind == "try cast" and lossy and draw(_TWO_IN_THREE):
+        return _cast_to(inner, kind, choose(draw, lossy))
     target = choose(draw, ("int64", "float64", *("string",) * 5, "int32", "int8", "int16"))
     return _cast_to(inner, kind, target)
+
+
+def _loses_values(inner: Operand, target: str) -> bool:
+    """Tell whether a type holds not all values of integers."""
+    return any(_cast_integer(value, target) is None for value in inner.pool.values)
 
 
 def _cast_to(inner: Operand, kind: str, target: str) -> Operand | None:
