@@ -255,7 +255,8 @@ _SECOND_ROOM = (
         pins=("duckdb==1.5.6",),
         trial="topk",
         area="ORDER BY a converted key, its own tables",
-        traits=(("topk",), ("cast",)),
+        # Comparisons of casts are wrong, too, with statistics and without.
+        traits=((BY_ITSELF,), ("topk",), ("cast",)),
     ),
     Release(
         engine="duckdb",

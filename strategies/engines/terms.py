@@ -301,18 +301,21 @@ def _if(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand:
 
 
 def _cast(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
-    """Draw a cast of integers; only TRY_CAST is of values that the type does not hold, and mostly of some."""
+    """Draw a cast of integers; only TRY_CAST is of values that the type does not hold."""
     kind = choose(draw, [kind for kind in ("try cast", "cast") if scope.has_functions(kind)])
-    lossy = [target for target in ("int32", "int8", "int16") if _loses_values(inner, target)]
-    if kind == "try cast" and lossy and draw(_TWO_IN_THREE):
-        return _cast_to(inner, kind, choose(draw, lossy))
     target = choose(draw, ("int64", "float64", *("string",) * 5, "int32", "int8", "int16"))
     return _cast_to(inner, kind, target)
 
 
-def _loses_values(inner: Operand, target: str) -> bool:
-    """Tell whether a type holds not all values of integers."""
-    return any(_cast_integer(value, target) is None for value in inner.pool.values)
+def _narrowing(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
+    """Draw a TRY_CAST that is NULL for some values."""
+    values_ = inner.pool.values
+    targets = [
+        target
+        for target in ("int32", "int16", "int8")
+        if None in (_cast_integer(value, target) for value in values_)
+    ]
+    return _cast_to(inner, "try cast", choose(draw, targets)) if targets else None
 
 
 def _cast_to(inner: Operand, kind: str, target: str) -> Operand | None:
@@ -358,6 +361,7 @@ _CALLS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Apply], ...] = (
     *[(("negate", "abs"), INTEGERS, _sign)] * 2,
     (("<<", ">>"), INTEGERS, _shift),
     *[(("cast",), INTEGERS, _cast)] * 7,
+    *[(("cast", "try cast"), INTEGERS, _narrowing)] * 4,
     (("float arithmetic", "+", "-", "*"), _FLOATS, _float_arithmetic),
     *[(("lower", "upper", "length"), ("string",), _text)] * 2,
     *[(("substring",), ("string",), _substring)] * 2,
