@@ -17,17 +17,35 @@ _ONE_SIDED = ("semi", "anti", "not in")
 
 
 def sort_rows(rows: Rows, order: Sequence[Json], schema: Schema) -> list[Row]:
-    """Sort rows, by the last key first, because sorting is stable."""
-    result = list(rows)
-    for key in reversed(order):
-        value = compile_term(key["by"], schema)
-        with_values = [(value(row), row) for row in result]
-        nulls = [row for at_row, row in with_values if at_row is None]
-        others = [pair for pair in with_values if pair[0] is not None]
-        others.sort(key=itemgetter(0), reverse=key["descending"])
-        present = [row for _, row in others]
-        result = nulls + present if key["nulls_first"] else present + nulls
-    return result
+    """Sort rows."""
+    return TopRows(order, schema)(rows)
+
+
+class TopRows:
+    """Sorts rows that come in parts, and evaluates the keys of each row once.
+
+    Args:
+        needed: The number of rows to keep; None is all.
+    """
+
+    def __init__(self, order: Sequence[Json], schema: Schema, needed: int | None = None) -> None:
+        self._order, self._needed = order, needed
+        self._values = [compile_term(key["by"], schema) for key in order]
+        # The values of the keys, and the row.
+        self._kept: list[tuple[Value, ...]] = []
+
+    def __call__(self, rows: Rows) -> list[Row]:
+        """Return the first of some rows, which begin with those that were returned last."""
+        others = rows[len(self._kept) :]
+        keyed = [*self._kept, *((*(value(row) for value in self._values), row) for row in others)]
+        # By the last key first, because sorting is stable.
+        for at, key in reversed(list(enumerate(self._order))):
+            nulls = [entry for entry in keyed if entry[at] is None]
+            present = [entry for entry in keyed if entry[at] is not None]
+            present.sort(key=itemgetter(at), reverse=key["descending"])
+            keyed = nulls + present if key["nulls_first"] else present + nulls
+        self._kept = keyed[: self._needed]
+        return [entry[-1] for entry in self._kept]
 
 
 def limit_rows(rows: Rows, limit: int | None, offset: int) -> Rows:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from skipproof.stand.reference.answering import Rows, apply_relation, limit_rows, sort_rows, window_rows
+from skipproof.stand.reference.answering import Rows, TopRows, apply_relation, limit_rows, window_rows
 from skipproof.stand.reference.evaluating import Schema, compile_term
 from skipproof.stand.reference.ranges import Lookup, Range
 from skipproof.stand.reference.selecting import Allowed, ScanRules
@@ -57,12 +57,7 @@ class RelationRules(ScanRules):
     def top_rows(self, relation: Json, table: Table) -> Rows:
         """Return the rows that an order and a LIMIT leave."""
         needed, order = self.rows_needed(relation["limit"], relation["offset"]), relation["order"]
-        rows = self.first_rows(
-            relation,
-            table,
-            needed,
-            lambda rows: limit_rows(sort_rows(rows, order, table.schema), needed, 0),
-        )
+        rows = self.first_rows(relation, table, needed, TopRows(order, table.schema, needed))
         return limit_rows(rows, relation["limit"], relation["offset"])
 
     def first_rows(
@@ -73,7 +68,8 @@ class RelationRules(ScanRules):
         Args:
             relation: Its condition and its order.
             needed: The number of rows after which others do not count, unless they are equal to the last.
-            cut: Returns the rows, in order, that count if there are no others.
+            cut: Returns the rows, in order, that count if there are no others. It gets those that it returned
+                last before the rest.
         """
         best: Rows = []
         for group in self.groups(table, relation["where"]):

@@ -356,7 +356,7 @@ def test_pairs_with_a_bar_are_of_classes_and_possible() -> None:
 
 @pytest.fixture(scope="module")
 def tally() -> Tally:
-    return tally_hunt(1, QUESTIONS)
+    return tally_hunt(2, QUESTIONS)
 
 
 @pytest.mark.slow
