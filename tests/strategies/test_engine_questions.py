@@ -356,6 +356,9 @@ def _read(table: StoredTable, paths):
         for name in table.layout.nested:
             field = field_of(part[table.struct], name)
             part = part.drop_columns([name] if name in part.column_names else []).append_column(name, field)
+        for name in table.layout.in_lists:
+            cells = [of[0] if of.is_valid and len(of) else None for of in part[table.path(name)[0]]]
+            part = part.append_column(name, pa.array(cells, schema.field(name).type))
         for name in schema.names:
             if name not in part.column_names:
                 cells = [fixed.get(name)] * part.num_rows
