@@ -155,7 +155,8 @@ def _partition_directory(table: StoredTable, block: Sequence[Row]) -> str:
 
 def _write(table: StoredTable, blocks: Sequence[Sequence[Row]], path: Path, *, ordinal: int) -> None:
     tables = [
-        _with_ballast(table, _nested(table, _cells_of_file(table, block, ordinal), block)) for block in blocks
+        _with_ballast(table, _with_nesting(table, _cells_of_file(table, block, ordinal), block))
+        for block in blocks
     ]
     schema = pa.unify_schemas([rows.schema for rows in tables], promote_options="permissive")
     with pq.ParquetWriter(path, schema, **_options(table, schema.names, ordinal)) as writer:
@@ -229,7 +230,7 @@ def _leaf(path: Sequence[str | int]) -> str:
     return ".".join("list.element" if part == 0 else str(part) for part in path)
 
 
-def _nested(table: StoredTable, rows: pa.Table, block: Sequence[Row]) -> pa.Table:
+def _with_nesting(table: StoredTable, rows: pa.Table, block: Sequence[Row]) -> pa.Table:
     """Return a block with columns in a struct, or in lists, as the layout says."""
     return _with_lists(table, rows, block) if table.layout.in_lists else _with_struct(table, rows, block)
 

@@ -307,7 +307,7 @@ def _cast(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None
     return _cast_to(inner, kind, target)
 
 
-def _narrowing(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
+def _narrow_cast(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
     """Draw a TRY_CAST that is NULL for some values."""
     values_ = inner.pool.values
     targets = [
@@ -361,7 +361,7 @@ _CALLS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Apply], ...] = (
     *[(("negate", "abs"), INTEGERS, _sign)] * 2,
     (("<<", ">>"), INTEGERS, _shift),
     *[(("cast",), INTEGERS, _cast)] * 7,
-    *[(("cast", "try cast"), INTEGERS, _narrowing)] * 4,
+    *[(("cast", "try cast"), INTEGERS, _narrow_cast)] * 4,
     (("float arithmetic", "+", "-", "*"), _FLOATS, _float_arithmetic),
     *[(("lower", "upper", "length"), ("string",), _text)] * 2,
     *[(("substring",), ("string",), _substring)] * 2,

@@ -209,8 +209,8 @@ def _leaf_paths(schema: pa.Schema, names: Mapping[_Path, str]) -> Iterator[_Path
     for column in schema:
         fields = column.type if pa.types.is_struct(column.type) else ()
         element = (column.name, _FIRST)
-        one = element if element in names else (column.name,)
-        yield from ((column.name, part.name) for part in fields) if fields else [one]
+        leaf = element if element in names else (column.name,)
+        yield from ((column.name, part.name) for part in fields) if fields else [leaf]
 
 
 def _leaf(columns: pa.Table, path: _Path) -> pa.ChunkedArray | None:
