@@ -36,6 +36,7 @@ from strategies.engines.terms import INTEGERS, column, operand
 from strategies.engines.windows import set_operation, window
 
 _ONE_IN_FOUR: st.SearchStrategy[bool] = st.sampled_from((False, False, False, True))
+_TWO_IN_THREE: st.SearchStrategy[bool] = st.sampled_from((False, True, True))
 # No table has more rows. Sums of integers of this size fit 32 bits, in which some engines add.
 _ROWS_MAX, _SUMMED_MAX = 20_000, 100_000
 _COUNTS = ValuePool("int64", (0, 1, 2, 3, _ROWS_MAX))
@@ -68,7 +69,7 @@ def _top_k(draw: DrawFn, scope: ConditionScope) -> Question:
     computes = scope.has_functions("order by expression")
     names = draw(st.lists(st.sampled_from(sorted(scope.pools)), min_size=1, max_size=2, unique=True))
     by: list[Term] = [Column(name, scope.pools[name].type) for name in names]
-    if computes and draw(st.booleans()):
+    if computes and draw(_TWO_IN_THREE if scope.is_large else st.booleans()):
         by[0] = operand(draw, scope, often=True).term
         if draw(_ONE_IN_FOUR):
             by.insert(0, operand(draw, scope, often=True).term)
@@ -76,7 +77,7 @@ def _top_k(draw: DrawFn, scope: ConditionScope) -> Question:
     # Rows with equal keys may come in any order, which the answer shows only if it has the keys.
     if not all(isinstance(term, Column) for term in by) or draw(st.booleans()):
         keys.append(key(draw, Column(ROW_NUMBER, "int64")))
-    limit, offset = _limits(draw, scope)
+    limit, offset = _limits(draw, scope, is_ordered=True)
     return Question(
         area="topk",
         source=Relation(table=LEFT, where=_condition_of_limited(draw, scope)),
@@ -245,15 +246,19 @@ def _select(draw: DrawFn, scope: ConditionScope) -> tuple[str, ...]:
     return (*selected, ROW_NUMBER)
 
 
-def _limits(draw: DrawFn, scope: ConditionScope) -> tuple[int | None, int]:
+def _limits(draw: DrawFn, scope: ConditionScope, *, is_ordered: bool = False) -> tuple[int | None, int]:
     """Draw LIMIT and OFFSET, mostly small; an OFFSET may stand alone.
 
     Either may reach beyond the end, or to the end of a block and one row less or more.
+
+    Args:
+        is_ordered: Whether row groups are skipped by their bounds, and not by the numbers of their rows.
     """
     ends = scope.block_ends
     end = choose(draw, ends) + choose(draw, (0, -1, 1)) if ends else 3
     # Some engines skip row groups only for a LIMIT of many rows, or an OFFSET beyond all rows of a group.
-    many, far = (8, 15) if scope.is_large else (1, 3)
+    of_large = (3, 5) if is_ordered else (8, 15)
+    many, far = of_large if scope.is_large else (1, 3)
     limit = choose(draw, (*(1, 2, 3, 5) * 4, 0, *(end,) * many, _ROWS_MAX, None))
     offset = choose(draw, (*(0,) * 10, 1, 1, *(end,) * far, _ROWS_MAX))
     return limit, offset if limit is not None else offset or 2

@@ -25,8 +25,9 @@ from strategies.engines.engine_rows import (
 )
 from strategies.engines.questions import ROW_NUMBER, Column, Json, Row
 
-# Each block of a table format is a file, and tables need several of them for its log to change.
-_BLOCKS_MAX, _FILES_MAX = 6, 8
+# Each block of a table format is a file, and tables need several of them for its log to change. Of a large
+# table each is a whole row group, and fewer of them leave time for more tables.
+_BLOCKS_MAX, _FILES_MAX, _GROUPS_MAX = 6, 8, 5
 _ROW_COUNTS = (*(1, 2, 3, 4, 5, 6) * 2, 0)
 PYARROW = "pyarrow"
 # The writer of ORC files instead of Parquet files, which is pyarrow too.
@@ -179,21 +180,23 @@ def stored_tables(
         has_lists: Whether columns may be elements of lists.
     """
     columns = tuple(Column(f"{prefix}{name}", pool.type) for name, pool in zip("abc", pools, strict=False))
-    most = blocks_max or (_BLOCKS_MAX if layouts is None else _FILES_MAX)
+    is_large = 1 not in repeats
+    of_format = _GROUPS_MAX if is_large else _FILES_MAX
+    most = blocks_max or (_BLOCKS_MAX if layouts is None else of_format)
     # One block alone, or one without rows, leaves little to skip.
     block_count = choose(draw, (*range(1, most + 1), *range(3, most + 1), *range(3, most + 1)))
     counts = [choose(draw, _ROW_COUNTS) for _ in range(block_count)]
     blocks = [cells_of_block(draw, pools, count) for count in counts]
     # Row groups in order are skipped by LIMIT and OFFSET, for which large tables are there.
     orders = ("", "nulls first", "nulls last")
-    sorting = choose(draw, ("", *orders) if 1 in repeats else orders)
+    sorting = choose(draw, orders if is_large else ("", *orders))
     if sorting:
         blocks = sort_rows(blocks, pools[0].type, nulls_first=sorting == "nulls first")
     numbered = (*columns, Column(f"{prefix}{ROW_NUMBER}", "int64"))
     if layouts is not None:
         repeat = choose(draw, [count for count in repeats if count in (1, TENS, FULL)])
         rows = repeat * sum(map(len, blocks))
-        options = draw(format_options(numbered, layouts, rows=rows, is_certain=1 not in repeats))
+        options = draw(format_options(numbered, layouts, rows=rows, is_certain=is_large))
         layout = StoredLayout(format_options=options)
         return StoredTable(
             columns=numbered, blocks=number_rows(draw, blocks, pools, repeat, sorting), layout=layout

@@ -308,13 +308,13 @@ def _cast(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None
 
 
 def _narrow_cast(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
-    """Draw a TRY_CAST that is NULL for some values."""
-    values_ = inner.pool.values
-    targets = [
-        target
+    """Draw a TRY_CAST that is NULL for some values and, if possible, keeps others."""
+    results = {
+        target: [_cast_integer(value, target) for value in inner.pool.values]
         for target in ("int32", "int16", "int8")
-        if None in (_cast_integer(value, target) for value in values_)
-    ]
+    }
+    some_null = [target for target, cells in results.items() if None in cells]
+    targets = [target for target in some_null if set(results[target]) != {None}] or some_null
     return _cast_to(inner, "try cast", choose(draw, targets)) if targets else None
 
 
@@ -361,7 +361,7 @@ _CALLS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Apply], ...] = (
     *[(("negate", "abs"), INTEGERS, _sign)] * 2,
     (("<<", ">>"), INTEGERS, _shift),
     *[(("cast",), INTEGERS, _cast)] * 7,
-    *[(("cast", "try cast"), INTEGERS, _narrow_cast)] * 4,
+    *[(("cast", "try cast"), INTEGERS, _narrow_cast)] * 8,
     (("float arithmetic", "+", "-", "*"), _FLOATS, _float_arithmetic),
     *[(("lower", "upper", "length"), ("string",), _text)] * 2,
     *[(("substring",), ("string",), _substring)] * 2,

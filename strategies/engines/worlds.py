@@ -89,7 +89,8 @@ def worlds(
         tables[name] = draw(other)
     pools = _pools(tables[LEFT], own)
     scope = ConditionScope(capabilities, pools, has_third, block_ends=_block_ends(tables[LEFT]))
-    if scope.has_functions("expression") and draw(st.booleans()):
+    # Large tables are there for LIMIT and the order, and all orders by columns alone are alike.
+    if scope.has_functions("expression") and (scope.is_large or draw(st.booleans())):
         scope = replace(scope, shared=shared_operand(draw, scope))
     if scope.is_large:
         # What needs many rows is mostly LIMIT, OFFSET and the order.
