@@ -4,7 +4,7 @@
 
 Prints Markdown: for each seed the share of answers with rows, of distinct questions, and of new worlds; how
 often each class is reached; how often each pair of a class of data and one of questions. Fails if a bar is
-missed.
+missed. A rerun with the same file goes on; figures of other code are ignored.
 """
 
 import argparse
@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import process_time
 
+from mutants.source.measuring import state_of_code
 from skipproof.stand.hunt.reach.data_classes import DATA_CLASSES
 from skipproof.stand.hunt.reach.query_classes import QUERY_CLASSES
 from skipproof.stand.hunt.reach.reaching import (
@@ -35,8 +36,13 @@ NON_EMPTY_MIN, DISTINCT_MIN, WORLDS_MIN = 0.5, 0.6, 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """The figures of a seed; those of a pair are by its text."""
+    """The figures of a seed; those of a pair are by its text.
 
+    Attributes:
+        code: The state of the code that they are of.
+    """
+
+    code: str
     seed: int
     questions: int
     non_empty: int
@@ -58,6 +64,7 @@ def measure(seed: int, questions: int) -> Measure:
     tally = tally_hunt(seed, questions, show)
     print(file=sys.stderr)
     return Measure(
+        code=state_of_code(),
         seed=seed,
         questions=tally.questions,
         non_empty=tally.non_empty,
@@ -71,11 +78,10 @@ def measure(seed: int, questions: int) -> Measure:
 
 
 def measure_all(seeds: Sequence[int], questions: int, file: Path | None) -> list[Measure]:
-    """Return the figures of all seeds, those that are in a file already from there."""
-    stored = (
-        [Measure(**figures) for figures in json.loads(file.read_text())] if file and file.exists() else []
-    )
-    by_seed = {of_seed.seed: of_seed for of_seed in stored if of_seed.questions == questions}
+    """Return the figures of all seeds, those of this code that are in a file already from there."""
+    stored = json.loads(file.read_text()) if file and file.exists() else []
+    mine = {"code": state_of_code(), "questions": questions}
+    by_seed = {figures["seed"]: Measure(**figures) for figures in stored if mine.items() <= figures.items()}
     for seed in seeds:
         if seed not in by_seed:
             by_seed[seed] = measure(seed, questions)
