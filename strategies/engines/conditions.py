@@ -143,6 +143,8 @@ _ATOMS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Atom], ...] = (
     (("is null", "is not null"), (), _null_test),
     (("is null", "is not null"), (), _null_test),
     *[(("is not distinct from", "is distinct from"), (), _null_safe)] * 2,
+    # Tests of NaN leave less room for these.
+    (("is not distinct from", "is distinct from"), ("float",), _null_safe),
     *[(("in",), (), _members)] * 4,
     # Half of the operands are expressions, which NaN is seldom in.
     *[(("in",), ("float",), _members)] * 3,

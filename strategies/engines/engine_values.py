@@ -58,9 +58,8 @@ _TEXT_CLUSTERS = (
 _INTEGER_CLUSTER = (0, 1, -1, 2, -2, 3, -3, 5, -7, 10)
 # Days beside the ends of months and years.
 _DAY_CLUSTER = (0, 30, 31, 58, 59, 364, 365, -1, -31, -32)
-# The two zeros twice, because no function and few literals make one of them.
 _FLOAT_CLUSTERS = (
-    ("NaN", 1.0, 2.0, 0.0), ("NaN", "-NaN", 1.0), *[(0.0, -0.0, 1.0)] * 2,
+    ("NaN", 1.0, 0.0, -0.0), ("NaN", "-NaN", 1.0), (0.0, -0.0, 1.0),
     ("NaN", "Infinity", "-Infinity", 1.0),
 )  # fmt: skip
 _BYTES = ("61", "62", "", "00", "7f", "80", "ff", "ffff", "61ff", "6100", "eda080", "61" * 16, "61" * 17)

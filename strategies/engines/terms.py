@@ -360,7 +360,7 @@ _CALLS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Apply], ...] = (
     *[(("//",), INTEGERS, _quotient)] * 2,
     *[(("negate", "abs"), INTEGERS, _sign)] * 2,
     (("<<", ">>"), INTEGERS, _shift),
-    *[(("cast",), INTEGERS, _cast)] * 7,
+    *[(("cast",), INTEGERS, _cast)] * 9,
     *[(("cast", "try cast"), INTEGERS, _narrow_cast)] * 8,
     (("float arithmetic", "+", "-", "*"), _FLOATS, _float_arithmetic),
     *[(("lower", "upper", "length"), ("string",), _text)] * 2,
