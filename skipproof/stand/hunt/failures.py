@@ -6,46 +6,28 @@ time again, or the hunt ends. A cause whose duplicates are a large share of the 
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeAlias
 
 from skipproof.stand.hunt import fences
-from skipproof.stand.hunt.causes import cause, error_words, traits, type_traits
+from skipproof.stand.hunt.causes import traits, type_traits
 from skipproof.stand.hunt.duplicates import Examine, Switches, another_cure, has_cure
 from skipproof.stand.hunt.examining import QuestionResult
 from skipproof.stand.hunt.shrinking import Fails, tried_worlds
 from skipproof.stand.hunt.state import Fence, Finding, Hunt, Limits
 from skipproof.stand.hunt.varying import Cure
+from skipproof.stand.hunt.waiting import Shrinking, Waiting, failure_kind
 from strategies.engines.worlds import World
 
 # Of the failures like a finding, the first `_SHRUNK_FIRST` of each family of types are shrunk, then one in
 # `_SHRUNK_ONE_IN`: what is wrong in one type only must not be taken for what is wrong in all.
 _SHRUNK_FIRST, _SHRUNK_ONE_IN = 3, 10
-_WAITING_MAX = 20
 # The most worlds that are examined to find the traits of a fence, or a failure outside of it.
 _TRIES_PER_FENCE = 100
 
 Clock: TypeAlias = Callable[[], float]
-# The kind, the cause and the cure of failures, of which only one waits.
-_Kind: TypeAlias = tuple[tuple[str, ...], frozenset[str], Cure | None]
 IsSought: TypeAlias = Callable[[World, QuestionResult], bool]
-
-
-@dataclass(slots=True)
-class _Shrinking:
-    """A failure that is being shrunk: the smallest so far, the steps to come, and what was spent on it.
-
-    Attributes:
-        cure: The cure that its smaller worlds have, too, so that they do not show another fault; or None.
-    """
-
-    failure: Finding
-    cure: Cure | None = None
-    steps: Iterator[tuple[World, QuestionResult] | None] | None = None
-    worlds: int = 0
-    seconds: float = 0.0
-    is_done: bool = False
 
 
 class Failures:
@@ -70,8 +52,7 @@ class Failures:
     ) -> None:
         self._state, self._limits, self._examine, self._switches = state, limits, examine, switches
         self._sought, self._clock = sought, clock
-        # By their kind, so that a frequent cause does not fill the queue.
-        self._waiting: dict[_Kind, _Shrinking] = {}
+        self._waiting = Waiting()
         # The number of failures that resemble each finding, of each set of families of types.
         self._alike: Counter[tuple[int, frozenset[str]]] = Counter()
         self._known: Counter[int] = Counter(state.again)
@@ -98,12 +79,12 @@ class Failures:
         elif cure is None and ordinal is not None and not self._is_shrunk_again(ordinal, failure):
             self._count_duplicate(ordinal)
         elif self._sought(failure.world, failure.outcome):
-            self._shrink(_Shrinking(failure, cure))
+            self._shrink(Shrinking(failure, cure))
 
     def continue_waiting(self) -> None:
         """Shrink failures that wait, as long as there is time for it."""
         while self._waiting and self._limits.allow_shrinking(self._state):
-            shrinking = self._next_waiting()
+            shrinking = self._waiting.pop()
             ordinal = self._duplicated_finding(shrinking.failure)
             if ordinal is None:
                 self._shrink(shrinking)
@@ -113,7 +94,7 @@ class Failures:
     def finish(self) -> None:
         """Keep the failures that still wait as small as they are."""
         while self._waiting:
-            self._keep(self._next_waiting().failure)
+            self._keep(self._waiting.pop().failure)
 
     def _another_cure(self, failure: Finding, ordinal: int | None, fence: Fence | None) -> Cure | None:
         """Return a cure that tells a failure from the finding like it, or from the cause behind a fence.
@@ -142,18 +123,6 @@ class Failures:
             return None
         return ordinal
 
-    def _next_waiting(self) -> _Shrinking:
-        """Remove and return a waiting failure: one of another cause first, then one of the fewest traits.
-
-        Most others are duplicates of one of few traits.
-        """
-
-        def place(key: _Kind) -> tuple[bool, int]:
-            waiting = self._waiting[key]
-            return waiting.cure is None, len(waiting.failure.traits)
-
-        return self._waiting.pop(min(self._waiting, key=place))
-
     def _failure(self, alone: World, outcome: QuestionResult, seed: int) -> Finding:
         """Return a failure in the form of a finding."""
         assert outcome.contradiction is not None
@@ -173,7 +142,7 @@ class Failures:
         self._alike[key] += 1
         return times < _SHRUNK_FIRST or times % _SHRUNK_ONE_IN == 0
 
-    def _shrink(self, shrinking: _Shrinking) -> None:
+    def _shrink(self, shrinking: Shrinking) -> None:
         """Shrink a failure and keep it; if there is no time for it, let it wait.
 
         If the keyboard interrupts, keep the smallest world until then.
@@ -182,28 +151,15 @@ class Failures:
         if shrinking.is_done:
             self._keep(shrinking.failure)
             return
-        self._wait(shrinking)
+        if not self._waiting.add(shrinking):
+            self._state.unshrunk += 1
         while len(self._state.findings) + len(self._waiting) >= self._limits.findings and self._waiting:
             # The hunt may end with this one, so that shrinking takes no time from it.
-            last = self._next_waiting()
+            last = self._waiting.pop()
             self._run(last, until_done=True)
             self._keep(last.failure)
 
-    def _wait(self, shrinking: _Shrinking) -> None:
-        """Let a failure wait, in place of one of its kind and cause that has more traits."""
-        failure = shrinking.failure
-        key = failure_kind(failure.outcome), cause(failure.traits), shrinking.cure
-        other = self._waiting.get(key)
-        if other is not None or len(self._waiting) == _WAITING_MAX:
-            self._state.unshrunk += 1
-        if other is None:
-            has_place = len(self._waiting) < _WAITING_MAX
-        else:
-            has_place = len(failure.traits) < len(other.failure.traits)
-        if has_place:
-            self._waiting[key] = shrinking
-
-    def _run(self, shrinking: _Shrinking, *, until_done: bool = False) -> None:
+    def _run(self, shrinking: Shrinking, *, until_done: bool = False) -> None:
         """Shrink a failure until it is done, or the share of shrinking is used up; then it goes on later."""
         limits, state = self._limits, self._state
         if shrinking.steps is None:
@@ -248,7 +204,7 @@ class Failures:
 
         return fails
 
-    def _fails_and_has_cure(self, shrinking: _Shrinking) -> Fails:
+    def _fails_and_has_cure(self, shrinking: Shrinking) -> Fails:
         """Return a function like `_fails_alike`, for worlds that the cure of a failure makes right too."""
         cure, fails = shrinking.cure, self._fails_alike(shrinking.failure.outcome)
         if cure is None:
@@ -312,10 +268,3 @@ class Failures:
             tries_max=_TRIES_PER_FENCE,
         )
         return None if outside is None else self._smaller(failure, *outside)
-
-
-def failure_kind(outcome: QuestionResult) -> tuple[str, ...]:
-    """Return the kind of a failure; a smaller world must fail in the same way."""
-    assert outcome.contradiction is not None
-    wrong = outcome.contradiction
-    return outcome.question.area, wrong.verdict.value, wrong.oracle.value, error_words(wrong)

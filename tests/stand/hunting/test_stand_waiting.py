@@ -1,0 +1,96 @@
+"""Failures that wait to be shrunk: a loud fault leaves places for what else a release does wrong."""
+
+from mutants.stand.queues import AsTheyCome
+from oracles.answers.contradictions import Contradiction, Discrepancy
+from skipproof.stand.hunt.causes import traits
+from skipproof.stand.hunt.examining import QuestionResult
+from skipproof.stand.hunt.state import Finding
+from skipproof.stand.hunt.varying import Cure, CureKind
+from skipproof.stand.hunt.waiting import WAITING_MAX, Shrinking, Waiting
+from strategies.engines.engine_tables import StoredTable
+from strategies.engines.questions import Call, Column, Literal, Question, Relation, Term
+from strategies.engines.worlds import World
+
+A = Column("a", "int32")
+AREAS = ("filter", "limit", "topk", "join", "aggregate", "window", "set", "subquery")
+CURE = Cure(CureKind.SWITCH, "pruning=off")
+EQUALITY, NULL_TEST = Call("=", (A, Literal(1, "int32"))), Call("is null", (A,))
+
+
+def failure(
+    error: str = "", *, area: str = "filter", where: Term = EQUALITY, cure: Cure | None = None
+) -> Shrinking:
+    """Return a failure: an error with these words, or lost rows if there are none."""
+    question = Question(area=area, source=Relation(table="t", where=where), select=("a",))
+    table = StoredTable(columns=(A,), blocks=(((1,),),))
+    world = World(tables={"t": table}, settings={}, questions=(question,))
+    wrong = Contradiction(Discrepancy.RAISED if error else Discrepancy.LOST, error or "0 rows instead of 1")
+    finding = Finding(
+        world=world,
+        outcome=QuestionResult(question=question, contradiction=wrong),
+        traits=traits(world, question, wrong),
+        seed=0,
+        examples=1,
+        seconds=0.0,
+    )
+    return Shrinking(finding, cure)
+
+
+def errors(*words: str) -> list[Shrinking]:
+    """Return a failure in each area for each error."""
+    return [failure(error, area=area) for error in words for area in AREAS]
+
+
+def queue_of(failures: list[Shrinking], kind: type[Waiting] = Waiting) -> Waiting:
+    waiting = kind()
+    for other in failures:
+        waiting.add(other)
+    return waiting
+
+
+def popped(waiting: Waiting) -> list[Shrinking]:
+    """Return what waits, in the order in which it is shrunk."""
+    return [waiting.pop() for _ in range(len(waiting))]
+
+
+def test_a_full_queue_of_errors_has_a_place_for_lost_rows() -> None:
+    """As of an early release, which raises three errors wherever they can be raised, and loses rows once."""
+    loud = errors("overflow", "another schema", "no such type")
+    assert len(loud) > WAITING_MAX
+    lost = failure()
+    assert lost in popped(queue_of([*loud, lost]))
+    assert lost in popped(queue_of([lost, *loud]))
+    assert lost not in popped(queue_of([*loud, lost], AsTheyCome))
+
+
+def test_places_are_shared_equally_by_symptoms() -> None:
+    """However loud the first one is: others that come later have as many places as they need."""
+    loud = [failure("overflow", area=area) for area in AREAS]
+    forms = [failure(area=area, where=where) for area in AREAS for where in (EQUALITY, NULL_TEST)]
+    kept = popped(queue_of([*loud, *forms]))
+    assert len(kept) == WAITING_MAX
+    assert len([other for other in kept if other in forms]) == len(forms)
+    assert [other for other in kept if other in loud]
+
+
+def test_a_failure_of_the_loudest_symptom_finds_no_place() -> None:
+    """It is counted as one that was not shrunk, and what waits stays."""
+    waiting = queue_of(errors("overflow", "another schema", "no such type"))
+    before = len(waiting)
+    assert not waiting.add(failure("overflow", area="window", cure=CURE))
+    assert len(waiting) == before == WAITING_MAX
+
+
+def test_of_failures_with_one_key_the_simplest_waits() -> None:
+    complex_, simple = failure("overflow", where=Call("not", (NULL_TEST,))), failure("overflow")
+    for order in ([complex_, simple], [simple, complex_]):
+        waiting = Waiting()
+        assert waiting.add(order[0])
+        assert not waiting.add(order[1])
+        assert popped(waiting) == [simple]
+
+
+def test_another_cause_is_shrunk_first_then_wrong_rows_then_errors() -> None:
+    """Rows that vanish are what nobody notices; an error is noticed by whoever meets it."""
+    error, lost, other_cause = failure("overflow"), failure(where=NULL_TEST), failure(cure=CURE)
+    assert popped(queue_of([error, lost, other_cause])) == [other_cause, lost, error]
