@@ -13,7 +13,7 @@ try:
     actual = [a for (a,) in spark.read.orc(path).where("a IN (NULL, 1)").collect()]
 except Py4JJavaError as error:
     lines = str(error).splitlines()
-    cause = next(line for line in lines if line.startswith("Caused by"))
-    actual = cause + lines[lines.index(cause) + 1].partition("(")[0]
+    at = next(number for number, line in enumerate(lines) if "OrcFilters" in line)
+    actual = f"{lines[at - 1]} {lines[at].strip().partition('(')[0]}"
 print(f"expected {expected}\nactual {actual}")
 sys.exit(expected != actual)
