@@ -200,7 +200,13 @@ _SECOND_ROOM = (
         pins=("duckdb==1.5.6",),
         trial="zeros",
         area="bloom filters of signed zeros",
-        traits=((BY_ITSELF,), ("floating",), ("signed zero",), ("a bloom filter", "written by duckdb")),
+        traits=(
+            (BY_ITSELF,),
+            ("floating",),
+            # Of the column, or of what it is compared with.
+            ("signed zero", "a -0.0 literal"),
+            ("a bloom filter", "written by duckdb"),
+        ),
     ),
     Release(
         engine="datafusion",

@@ -2,7 +2,7 @@
 
 import contextlib
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
@@ -15,6 +15,7 @@ from skipproof.stand.hunt.causes import AGAINST_THE_REFERENCE, traits
 from skipproof.stand.hunt.examining import QuestionResult, Write, examine
 from skipproof.stand.hunt.findings import question_dict
 from skipproof.stand.hunt.hunting import Finding, Hunt, Limits, capabilities, hunt
+from skipproof.stand.hunt.races import REPEATS
 from skipproof.stand.hunt.writing import available_writers, make_write, writer_name
 from skipproof.stand.reference.opinions import Reference
 from skipproof.stand.workers import engines
@@ -27,7 +28,6 @@ SECONDS_TO_SHRINK = 10.0
 SECONDS_TO_ANSWER = 5.0
 # The hunt goes on however many others it finds.
 FINDINGS_MAX = 10_000
-TRIES = 5
 # Results have the rows of smaller tables alone.
 _ROWS_MAX = 50
 
@@ -166,18 +166,20 @@ class _Judge:
         """Tell whether a finding is in the area, wrong again on the release, and always right once mended."""
         if not in_area(finding.traits | functions(finding.outcome.question), self._release.traits):
             return False
-        then = verdicts(self._old.reader, finding.world, self._old.write)
+        # The first time that it is wrong again ends the questions.
+        if "wrong" not in verdicts(self._old.reader, finding.world, self._old.write):
+            return False
         if self._release.without and not self._is_right_without(finding.world):
             return False
         if self._mended is None:
-            return "wrong" in then and _agrees(self._old.reader, finding.world, finding.outcome)
+            return _agrees(self._old.reader, finding.world, finding.outcome)
         world = supported_world(finding.world, self._mended)
-        return "wrong" in then and set(verdicts(self._mended.reader, world, self._mended.write)) == {"right"}
+        return is_always_right(self._mended.reader, world, self._mended.write)
 
     def _is_right_without(self, world: World) -> bool:
         """Tell whether the release answers a question rightly without what is wrong in the area."""
         spared = replace(world, settings=dict(world.settings) | dict(self._release.without))
-        return set(verdicts(self._old.reader, spared, self._old.write)) == {"right"}
+        return is_always_right(self._old.reader, spared, self._old.write)
 
 
 def _agrees(worker: Worker, world: World, outcome: QuestionResult) -> bool:
@@ -204,12 +206,16 @@ def in_area(finding_traits: frozenset[str], groups: Sequence[Sequence[str]]) -> 
     return all((finding_traits | others).intersection(either) for either in groups)
 
 
-def verdicts(worker: Worker, world: World, write: Write) -> list[str]:
-    """Ask a world's question several times, as threads vary; return right, wrong or refused for each."""
-    results = [examine(worker, world, write=write)[0] for _ in range(TRIES)]
-    return [
-        "refused" if result.refused else "wrong" if result.contradiction else "right" for result in results
-    ]
+def verdicts(worker: Worker, world: World, write: Write) -> Iterator[str]:
+    """Ask a world's question as often as a race, as threads vary; yield right, wrong or refused each time."""
+    for _ in range(REPEATS):
+        (result,) = examine(worker, world, write=write)
+        yield "refused" if result.refused else "wrong" if result.contradiction else "right"
+
+
+def is_always_right(worker: Worker, world: World, write: Write) -> bool:
+    """Tell whether a world's question is answered rightly each time."""
+    return all(verdict == "right" for verdict in verdicts(worker, world, write))
 
 
 def supported_world(world: World, side: Side) -> World:

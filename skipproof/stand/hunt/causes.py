@@ -169,6 +169,8 @@ def _condition_traits(term: Term) -> Iterator[str]:
                 yield "a NULL literal"
             elif part.value in ("NaN", "-NaN"):
                 yield "a NaN literal"
+            elif part.type.startswith("float") and str(part.value) == "-0.0":
+                yield "a -0.0 literal"
 
 
 def _deciding_columns(question: Question) -> Iterable[str]:

@@ -77,6 +77,29 @@ def test_null_is_what_cures_a_mutant_of_null() -> None:
     assert not cured & {"without NaN", "without bounds", "NOT pushed in", "statistics=no bounds"}
 
 
+@pytest.mark.parametrize(
+    ("literal", "cell", "type_", "expected"),
+    [
+        (0.0, -0.0, "float64", {"signed zero"}),
+        (-0.0, 0.0, "float64", {"a -0.0 literal"}),
+        (0.0, 0.0, "float32", set()),
+        ("NaN", 0.0, "float32", {"a NaN literal"}),
+        (0, 0, "int64", set()),
+    ],
+)
+def test_odd_values_are_traits_of_columns_and_of_constants(
+    literal: Json, cell: Json, type_: str, expected: set[str]
+) -> None:
+    """A bloom filter of 0.0 loses it for -0.0, and the reverse."""
+    question = Question(
+        area="filter", source=Relation(table="t", where=call("=", literal, type_=type_)), select=("a",)
+    )
+    table = StoredTable(columns=(Column("a", type_),), blocks=(((cell,),),))
+    wrong = Contradiction(Discrepancy.LOST, "0 rows instead of 1")
+    own_traits = traits(World(tables={"t": table}, settings={}, questions=(question,)), question, wrong)
+    assert own_traits & {"signed zero", "a -0.0 literal", "NaN", "a NaN literal"} == expected
+
+
 def test_variations_are_asked_only_as_long_as_there_is_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine that hangs would keep a campaign from its next slice for an hour."""
     monkeypatch.setattr(cures, "_SECONDS_TO_VARY", -1.0)
