@@ -104,6 +104,42 @@ def test_the_form_with_nothing_to_prune_by_is_accused_where_it_alone_is_wrong(qu
     assert one.source == "plain"
 
 
+class Interrupted(Losing):
+    """An engine of which, once a failure is confirmed, some first requests for the plain form are errors.
+
+    Args:
+        error: Raised, or the text of the error that is answered.
+    """
+
+    def __init__(self, error: TimedOut | str, errors: int) -> None:
+        super().__init__(is_pruned, tables="own")
+        self._error, self._errors_left = error, errors
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """Answer, or fail; a confirmation asks for programs."""
+        if is_pruned(request["tables"]["t"]) or not request.get("sources") or not self._errors_left:
+            return super().ask(**request)
+        self._errors_left -= 1
+        if isinstance(self._error, str):
+            return {"answers": [{"error": self._error, "kind": "failed"}]}
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    ("error", "errors", "blame"),
+    [
+        (TimedOut("no reply within 5 s"), 1, Blame.TABLE),
+        (TimedOut("no reply within 5 s"), 2, Blame.UNKNOWN),
+        ("Error: odd", 1, Blame.UNKNOWN),
+    ],
+)
+def test_an_answer_that_is_missing_is_not_taken_for_a_wrong_one(
+    error: TimedOut | str, errors: int, blame: Blame
+) -> None:
+    """A worker that ended is started again; nothing is said of an engine that gives no rows."""
+    assert confirm_failure(Interrupted(error, errors), FIRST).blame is blame
+
+
 def test_files_of_orc_are_blamed_without_being_stripped() -> None:
     """A table of Parquet beside it is not stripped either: what is to blame would stay unknown."""
 

@@ -1,5 +1,6 @@
 """The contract of a Python adapter: the order of its texts, and the names and types that it gets."""
 
+import sys
 from itertools import pairwise
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from mutants.stand.row_runs import runs_of_any_numbers, runs_of_equal_values
 from skipproof.stand.adapters import serving
 from skipproof.stand.adapters.serving import Adapter, Unsupported, parse_nested_type, runs, struct_fields
+from skipproof.stand.workers.workers import Died, Worker
 
 
 class Recorder(Adapter):
@@ -131,6 +133,41 @@ def test_an_error_is_told_without_the_stack_of_the_engine(message: str, error: s
     assert serving.failure(RuntimeError(message)) == {"error": f"RuntimeError{error}", "kind": "failed"}
 
 
+JAVA = """An error occurred while calling o62.collectToPython.
+: org.apache.spark.SparkException: [FAILED_READ_FILE] reading file:/t.orc.
+\tat org.apache.spark.sql.errors.QueryExecutionErrors$.cannotRead(QueryExecutionErrors.scala:920)
+\tat java.base/java.lang.Thread.run(Thread.java:840)
+"""
+CAUSED = """Caused by: java.lang.IllegalArgumentException: odd
+\tat org.apache.orc.Reader.open(Reader.java:1)
+\t... 8 more
+Caused by: java.lang.NullPointerException: no
+  number here
+\tat org.apache.spark.sql.OrcFilters$.castLiteralValue(OrcFilters.scala:5)
+\t... 8 more
+"""
+
+
+@pytest.mark.parametrize(
+    ("message", "error"),
+    [
+        (
+            JAVA,
+            "org.apache.spark.sql.errors.QueryExecutionErrors$.cannotRead: "
+            "org.apache.spark.SparkException: [FAILED_READ_FILE] reading file:/t.orc.",
+        ),
+        (
+            JAVA + CAUSED,
+            "org.apache.spark.sql.OrcFilters$.castLiteralValue: "
+            "java.lang.NullPointerException: no number here",
+        ),
+    ],
+)
+def test_of_javas_errors_the_one_that_caused_the_others_is_told(message: str, error: str) -> None:
+    """Spark wraps all of them in the same words, so that its causes could not be told apart."""
+    assert serving.failure(RuntimeError(message)) == {"error": f"RuntimeError: {error}", "kind": "failed"}
+
+
 @pytest.mark.parametrize(
     ("type_", "word", "inside"),
     [
@@ -184,6 +221,33 @@ def test_an_engine_that_ended_while_tables_were_opened_is_started_again_for_the_
     base["engine"]["over"] = True
     request = {"tables": {}, "questions": [{"text": "1"}]}
     assert serving._answer_request(adapter, request, base) == {"answers": [{"rows": [[2]]}]}
+
+
+ONE_LIFE = """
+from skipproof.stand.adapters.serving import Adapter, main
+
+class OneLife(Adapter):
+    ended = False
+    def hello(self):
+        return {"engine": "one life", "version": "1", "areas": ["filter"]}
+    def setup(self, tables, settings):
+        self.ended = "over" in tables
+        return "", {}
+    def ask(self, question):
+        return "answer = [[1]]"
+    def end(self):
+        return "its server ended" if self.ended else ""
+
+main(OneLife())
+"""
+
+
+def test_an_engine_that_cannot_be_started_again_in_its_process_ends_it() -> None:
+    """The next request starts a new one; answers of an engine that has ended would all be errors."""
+    with Worker([sys.executable, "-c", ONE_LIFE]) as worker:
+        with pytest.raises(Died, match="its server ended"):
+            worker.ask(tables={"over": {}}, questions=[{"text": "1"}])
+        assert worker.ask(tables={}, questions=[{"text": "1"}])["answers"] == [{"rows": [[1]]}]
 
 
 # Rows as those of large tables: some are there several times, and their numbers mostly count up.

@@ -1,7 +1,9 @@
 """Spark and the project's pruning on the stand: rows in files and rows in memory give one answer."""
 
 import json
+import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import pyspark
 import pytest
 
 from skipproof.stand.adapters.serving import to_python
-from skipproof.stand.workers.workers import Worker
+from skipproof.stand.workers.workers import Died, Worker
 from strategies.engines.questions import Aggregate, Call, Column, Join, Key, Literal, Question, Relation
 
 pytestmark = pytest.mark.spark
@@ -341,3 +343,34 @@ def test_pruning_tells_what_was_read(worker: Worker, forms: dict[str, Any]) -> N
     pruned = worker.hello.engine == "skipproof"
     assert answer.get("read") == ({"row_groups": 1, "of": 4} if pruned else None)
     assert ("pruning.prune" in answer["source"], "spark = builder" in answer["source"]) == (pruned, True)
+
+
+KILLED = """
+from skipproof.stand.adapters.on_spark import OnSpark
+from skipproof.stand.adapters.serving import main
+
+class Killed(OnSpark):
+    def ask(self, question):
+        if question["limit"] is None:
+            return super().ask(question)
+        return "java = spark.sparkContext._gateway.proc\\njava.kill()\\njava.wait()\\nanswer = []"
+
+main(Killed())
+"""
+
+
+@pytest.mark.deep
+def test_a_java_process_that_ended_is_noticed() -> None:
+    """PySpark goes on without it; each later question would be refused."""
+    alive = Question(area="filter", source=Relation(table="t"), select=("rid",))
+    table = {"columns": [{"name": "rid", "type": "int64"}], "blocks": [[[7]]]}
+    tables = {"t": table}
+    with Worker([sys.executable, "-c", KILLED], seconds_max=60.0) as worker:
+
+        def ask(question: Question) -> Any:
+            return worker.ask(tables=tables, settings={}, questions=[question.json()])["answers"][0]["rows"]
+
+        assert ask(alive) == [[7]]
+        with pytest.raises(Died, match="Spark's Java process ended with status -9"):
+            ask(replace(alive, limit=1))
+        assert ask(alive) == [[7]]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pyspark
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from .serving import Adapter, Unsupported, flattened, parse_nested_type, python_text, struct_fields, to_python
@@ -192,6 +193,12 @@ class OnSpark(Adapter):
             "writes": True,
             "layouts": _LAYOUTS,
         }
+
+    def end(self) -> str:
+        """Return that Spark's Java process ended, if it did: PySpark cannot start another one."""
+        gateway = SparkContext._gateway
+        status = None if gateway is None else gateway.proc.poll()
+        return "" if status is None else f"Spark's Java process ended with status {status}"
 
     def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
         """Return text that makes a view for each table; rows are held in memory without statistics."""

@@ -27,6 +27,8 @@ _UTC = datetime.timezone.utc  # noqa: UP017 - `datetime.UTC` is of Python 3.11
 _MICROSECOND = datetime.timedelta(microseconds=1)
 # The line of a message after which an engine prints its own stack, in DuckDB, Rust and Spark.
 _STACK = re.compile(r"^\s*(stack trace|(stack )?backtrace|jvm stacktrace):", re.IGNORECASE | re.MULTILINE)
+# An error of Java and the method that raised it; what caused the others is printed last.
+_JAVA_ERROR = re.compile(r"^(?:Caused by)?: (.*?)^\s*at ([\w.$/]+)", re.MULTILINE | re.DOTALL)
 
 
 class Unsupported(Exception):
@@ -68,6 +70,10 @@ class Adapter(abc.ABC):
         """Tell whether the engine must be started again before it can answer."""
         return False
 
+    def end(self) -> str:
+        """Return why the engine cannot be started again in this process, in a sentence, or an empty text."""
+        return ""
+
 
 def main(adapter: Adapter) -> None:
     """Serve until standard input ends; the engine's own output goes to standard error."""
@@ -91,6 +97,9 @@ def main(adapter: Adapter) -> None:
             )
         except BaseException as error:
             message = failure(error)
+        if end := adapter.end():
+            # The stand takes this for the answer, and starts a new process for the next request.
+            raise SystemExit(end)
         reply(dict(message, id=request["id"]))
 
 
@@ -203,7 +212,7 @@ def _source_entry(before: str | None, text: str = "") -> dict[str, Any]:
 
 
 def failure(error: BaseException) -> dict[str, Any]:
-    """Return the answer for an error, in one line without the engine's stack.
+    """Return the answer for an error, in one line without the engine's stack; of Java's, what caused it.
 
     Rust's panics are no `Exception`, so every error is accepted.
 
@@ -213,7 +222,9 @@ def failure(error: BaseException) -> dict[str, Any]:
     if isinstance(error, (KeyboardInterrupt, SystemExit)):
         raise error
     kind = "unsupported" if isinstance(error, Unsupported) else "failed"
-    message = " ".join(_STACK.split(str(error))[0].strip().splitlines())[:500]
+    errors = _JAVA_ERROR.findall(str(error))
+    text = ": ".join(reversed(errors[-1])) if errors else _STACK.split(str(error))[0]
+    message = " ".join(text.split())[:500]
     name = type(error).__name__
     return {"error": f"{name}: {message}" if message else name, "kind": kind}
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 
 from oracles.answers.contradictions import Oracle, find_contradiction, has_several_answers
 from oracles.files.counterfactual_files import write_stripped
@@ -51,6 +51,7 @@ class Blame(enum.Enum):
     UNSTEADY = "right when asked again"
     REFERENCE = "in both forms alike: the reference differs"
     PLAIN = "wrong only with nothing to prune by: the reference differs"
+    UNKNOWN = "not known: asked again, an answer to compare with is an error"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,16 +84,14 @@ def confirm(worker: EngineClient, finding: Finding, *, count: int = 1, write: Wr
     Args:
         count: The number of questions of the hunt that failed like this.
     """
-    world, question = finding.world, finding.outcome.question
+    world = finding.world
     with TemporaryDirectory(prefix="skipproof-") as directory:
         pruned = {
             name: pruned_form(worker, table, Path(directory) / name, write)
             for name, table in world.tables.items()
         }
         plain = {name: plain_form(worker, table) for name, table in world.tables.items()}
-        actual, whole = (
-            ask_each(worker, tables, world, [question], sources=True)[0] for tables in (pruned, plain)
-        )
+        actual, whole = (_ask_alone(worker, tables, finding, sources=True) for tables in (pruned, plain))
         forms = plain if _oracle(finding) is Oracle.REFERENCE else pruned
         race = _count_race(worker, finding, forms)
         if race is not None and race.is_race:
@@ -102,7 +101,7 @@ def confirm(worker: EngineClient, finding: Finding, *, count: int = 1, write: Wr
         tables, wrong = (plain, whole) if blame is Blame.PLAIN else (pruned, actual)
         if is_worker_end(wrong):
             # The answer has no program, because the worker ended: ask for the program alone.
-            wrong = ask_each(worker, tables, world, [question], sources="only")[0]
+            wrong = _ask_alone(worker, tables, finding, sources="only")
     return ConfirmedFinding(
         finding=finding,
         blame=blame,
@@ -135,12 +134,14 @@ def _find_blame(
     Args:
         actual, whole: The engine's new answers over the pruned form and over the plain form.
     """
-    world, question = finding.world, finding.outcome.question
+    question = finding.outcome.question
     expected = finding.outcome.expected["rows"]
 
     def is_right(answer: Mapping[str, Any]) -> bool:
         return "rows" in answer and find_contradiction(question, answer["rows"], expected) is None
 
+    if "rows" not in whole:
+        return Blame.UNKNOWN
     if _oracle(finding) is Oracle.REFERENCE and not is_right(whole):
         return Blame.PLAIN if is_right(actual) else Blame.REFERENCE
     if is_right(actual) or _oracle(finding) is Oracle.REFERENCE:
@@ -151,8 +152,25 @@ def _find_blame(
         return Blame.TABLE if worker.hello.reader in ("", worker.hello.engine) else Blame.MEMORY
     if any(table.get("format") == ORC for table in pruned.values()):
         return Blame.ORC
-    bare = ask_each(worker, _strip_statistics(pruned), world, [question])[0]
+    bare = _ask_alone(worker, _strip_statistics(pruned), finding)
+    if "rows" in actual and "rows" not in bare:
+        return Blame.UNKNOWN
     return Blame.STATISTICS if is_right(bare) else Blame.FILE
+
+
+def _ask_alone(
+    worker: EngineClient,
+    tables: Mapping[str, Json],
+    finding: Finding,
+    *,
+    sources: bool | Literal["only"] = False,
+) -> dict[str, Any]:
+    """Ask a finding's question, and again if the worker ends: it may end because of an earlier question."""
+    question = finding.outcome.question
+    (answer,) = ask_each(worker, tables, finding.world, [question], sources=sources)
+    if is_worker_end(answer):
+        (answer,) = ask_each(worker, tables, finding.world, [question], sources=sources)
+    return answer
 
 
 def _oracle(finding: Finding) -> Oracle:
