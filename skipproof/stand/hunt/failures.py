@@ -85,16 +85,20 @@ class Failures:
         """Shrink failures that wait, as long as there is time for it."""
         while self._waiting and self._limits.allow_shrinking(self._state):
             shrinking = self._waiting.pop()
-            ordinal = self._duplicated_finding(shrinking.failure)
+            ordinal = self._state.duplicated_finding(shrinking.failure.traits)
+            cure = None if ordinal is None else self._cure_of_another_cause(shrinking.failure, ordinal)
             if ordinal is None:
                 self._shrink(shrinking)
-            else:
+            elif cure is not None:
+                has_it = shrinking.cure == cure
+                self._shrink(shrinking if has_it else Shrinking(shrinking.failure, cure))
+            elif not shrinking.is_shrunk_before:
                 self._count_duplicate(ordinal)
 
     def finish(self) -> None:
         """Keep the failures that still wait as small as they are."""
         while self._waiting:
-            self._keep(self._waiting.pop().failure)
+            self._keep(self._waiting.pop())
 
     def _another_cure(self, failure: Finding, ordinal: int | None, fence: Fence | None) -> Cure | None:
         """Return a cure that tells a failure from the finding like it, or from the cause behind a fence.
@@ -108,7 +112,7 @@ class Failures:
             return None
         if fence is not None and ordinal in (None, fence.ordinal):
             return self._cure_beside(failure, fence.traits)
-        return None if ordinal is None else self._cure_beside(failure, self._state.traits_of(ordinal))
+        return None if ordinal is None else self._cure_of_another_cause(failure, ordinal)
 
     def _cure_beside(self, failure: Finding, other_traits: frozenset[str]) -> Cure | None:
         """Return a cure of a failure that takes a trait away which is not among others, or None."""
@@ -116,12 +120,9 @@ class Failures:
             failure, other_traits, examine=self._examine_for_shrinking, switches=self._switches
         )
 
-    def _duplicated_finding(self, failure: Finding) -> int | None:
-        """Return the ordinal of the finding that a failure is a duplicate of, or None."""
-        ordinal = self._state.duplicated_finding(failure.traits)
-        if ordinal is None or self._cure_beside(failure, self._state.traits_of(ordinal)) is not None:
-            return None
-        return ordinal
+    def _cure_of_another_cause(self, failure: Finding, ordinal: int) -> Cure | None:
+        """Return a cure that tells a failure from the finding of this ordinal, or None."""
+        return self._cure_beside(failure, self._state.traits_of(ordinal))
 
     def _failure(self, alone: World, outcome: QuestionResult, seed: int) -> Finding:
         """Return a failure in the form of a finding."""
@@ -149,7 +150,8 @@ class Failures:
         """
         self._run(shrinking)
         if shrinking.is_done:
-            self._keep(shrinking.failure)
+            self._keep(shrinking)
+            self._start_again(shrinking)
             return
         if not self._waiting.add(shrinking):
             self._state.unshrunk += 1
@@ -157,7 +159,17 @@ class Failures:
             # The hunt may end with this one, so that shrinking takes no time from it.
             last = self._waiting.pop()
             self._run(last, until_done=True)
-            self._keep(last.failure)
+            self._keep(last)
+
+    def _start_again(self, shrinking: Shrinking) -> None:
+        """Let a failure that was shrunk wait again if it has traits that its finding lacks.
+
+        Its smaller worlds may show another fault. They do if one of these traits is a cure of the failure.
+        """
+        start = shrinking.start
+        findings_left = self._limits.findings - len(self._state.findings) - len(self._waiting)
+        if findings_left > 1 and shrinking.cure is None and shrinking.failure.traits < start.traits:
+            self._waiting.add(Shrinking(start, is_shrunk_before=True))
 
     def _run(self, shrinking: Shrinking, *, until_done: bool = False) -> None:
         """Shrink a failure until it is done, or the share of shrinking is used up; then it goes on later."""
@@ -181,7 +193,7 @@ class Failures:
                     or shrinking.seconds >= limits.seconds_to_shrink
                 )
         except KeyboardInterrupt:
-            self._keep(shrinking.failure)
+            self._keep(shrinking)
             raise
 
     def _smaller(self, failure: Finding, world: World, outcome: QuestionResult) -> Finding:
@@ -232,15 +244,16 @@ class Failures:
         self._state.seconds_shrinking += self._clock() - since
         self._state.worlds_shrinking += 1
 
-    def _keep(self, failure: Finding) -> None:
+    def _keep(self, shrinking: Shrinking) -> None:
         """Add a failure to the findings, or count it if it is a duplicate."""
+        failure = shrinking.failure
         # If the reference contradicts, the result's question has no LIMIT.
         world = replace(failure.world, questions=(failure.outcome.question,))
         failure = self._smaller(failure, world, failure.outcome)
-        ordinal = self._duplicated_finding(failure)
-        if ordinal is None:
+        ordinal = self._state.duplicated_finding(failure.traits)
+        if ordinal is None or self._cure_of_another_cause(failure, ordinal) is not None:
             self._state.findings.append(failure)
-        else:
+        elif not shrinking.is_shrunk_before:
             self._count_duplicate(ordinal)
 
     def _count_duplicate(self, ordinal: int) -> None:

@@ -6,7 +6,7 @@ loudest fault, and lose the others.
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from oracles.answers.contradictions import Discrepancy
@@ -28,14 +28,21 @@ class Shrinking:
 
     Attributes:
         cure: The cure that its smaller worlds have, too, so that they do not show another fault; or None.
+        is_shrunk_before: Whether a finding was made of it, which may show another fault.
+        start: The failure before it was shrunk.
     """
 
     failure: Finding
     cure: Cure | None = None
+    is_shrunk_before: bool = False
+    start: Finding = field(init=False)
     steps: Iterator[tuple[World, QuestionResult] | None] | None = None
     worlds: int = 0
     seconds: float = 0.0
     is_done: bool = False
+
+    def __post_init__(self) -> None:
+        self.start = self.failure
 
     @property
     def key(self) -> _Key:

@@ -1,17 +1,20 @@
 """Failures that wait to be shrunk: a loud fault leaves places for what else a release does wrong."""
 
-from mutants.stand.queues import AsTheyCome
+import pytest
+
+from mutants.stand.queues import AsTheyCome, ShrunkOnce
 from oracles.answers.contradictions import Contradiction, Discrepancy
 from skipproof.stand.hunt.causes import traits
 from skipproof.stand.hunt.examining import QuestionResult
-from skipproof.stand.hunt.state import Finding
+from skipproof.stand.hunt.failures import Failures
+from skipproof.stand.hunt.state import Finding, Hunt, Limits
 from skipproof.stand.hunt.varying import Cure, CureKind
 from skipproof.stand.hunt.waiting import WAITING_MAX, Shrinking, Waiting
 from strategies.engines.engine_tables import StoredTable
 from strategies.engines.questions import Call, Column, Literal, Question, Relation, Term
 from strategies.engines.worlds import World
 
-A = Column("a", "int32")
+A, RID = Column("a", "int32"), Column("rid", "int64")
 AREAS = ("filter", "limit", "topk", "join", "aggregate", "window", "set", "subquery")
 CURE = Cure(CureKind.SWITCH, "pruning=off")
 EQUALITY, NULL_TEST = Call("=", (A, Literal(1, "int32"))), Call("is null", (A,))
@@ -94,3 +97,36 @@ def test_another_cause_is_shrunk_first_then_wrong_rows_then_errors() -> None:
     """Rows that vanish are what nobody notices; an error is noticed by whoever meets it."""
     error, lost, other_cause = failure("overflow"), failure(where=NULL_TEST), failure(cure=CURE)
     assert popped(queue_of([error, lost, other_cause])) == [other_cause, lost, error]
+
+
+def examine_two_faults(world: World) -> QuestionResult:
+    """Judge an engine that loses a row of a small table, and where a condition meets NULL in a large one."""
+    (question,) = world.questions
+    cells = [row[0] for block in world.tables["t"].blocks for row in block]
+    is_small, asks_of_null = 0 < len(cells) <= 2, question.source.where is not None and None in cells
+    is_wrong = is_small or (asks_of_null and len(cells) >= 3)
+    wrong = Contradiction(Discrepancy.LOST, "one row less") if is_wrong else None
+    rows = {"rows": [[cell] for cell in cells]}
+    return QuestionResult(question=question, contradiction=wrong, with_statistics=rows, without=rows)
+
+
+@pytest.mark.parametrize("kind", [Failures, ShrunkOnce])
+def test_a_failure_whose_smaller_worlds_show_another_fault_is_shrunk_again(kind: type[Failures]) -> None:
+    """The smallest world that fails has no NULL; the failure that was drawn is right without its NULL."""
+    state = Hunt()
+    failures = kind(
+        state,
+        Limits(examples=10_000, findings=20, shrinking_share=0.999),
+        examine=examine_two_faults,
+        sought=lambda *_: True,
+        switches={},
+    )
+    question = Question(area="filter", source=Relation(table="t", where=EQUALITY), select=("rid",))
+    table = StoredTable(columns=(A, RID), blocks=(((1, 0), (None, 1), (2, 2), (3, 3)),))
+    drawn = World(tables={"t": table}, settings={}, questions=(question,))
+    state.examples = 10_000
+    failures.handle(drawn, examine_two_faults(drawn), seed=0)
+    failures.continue_waiting()
+    are_of_null = ["NULL" in finding.traits for finding in state.findings]
+    assert are_of_null == ([False, True] if kind is Failures else [False])
+    assert not state.again
