@@ -63,7 +63,8 @@ class Waiting:
         """Let a failure wait, and return whether there was place for it and all others.
 
         Of two with the same key, the one with fewer traits stays. If all places are taken, the failure has
-        the place of one of the symptom that most failures have, if that leaves both symptoms more equal.
+        the place of one of the symptom that most failures have, if that leaves both symptoms more equal, or
+        else of one with its own symptom and more traits.
         """
         key = shrinking.key
         other = self._by_key.get(key)
@@ -72,9 +73,9 @@ class Waiting:
                 self._by_key[key] = shrinking
             return False
         if len(self) == WAITING_MAX:
-            loudest = self._last_of_loudest(shrinking)
-            if loudest is not None:
-                del self._by_key[loudest]
+            replaced = self._replaced_key(shrinking)
+            if replaced is not None:
+                del self._by_key[replaced]
                 self._by_key[key] = shrinking
             return False
         self._by_key[key] = shrinking
@@ -92,17 +93,21 @@ class Waiting:
 
         return self._by_key.pop(min(self._by_key, key=place))
 
-    def _last_of_loudest(self, shrinking: Shrinking) -> _Key | None:
+    def _replaced_key(self, shrinking: Shrinking) -> _Key | None:
         """Return the key of the failure to leave out for another one, or None if there is none."""
         counts = Counter(map(_symptom, self._by_key.values()))
+        own = _symptom(shrinking)
         loudest, count = counts.most_common(1)[0]
-        if count <= counts[_symptom(shrinking)] + 1:
-            return None
-        return max(
-            (key for key, other in self._by_key.items() if _symptom(other) == loudest and other.cure is None),
+        is_louder = count > counts[own] + 1
+        symptom = loudest if is_louder else own
+        replaced = max(
+            (key for key, other in self._by_key.items() if _symptom(other) == symptom and other.cure is None),
             key=lambda key: _trait_count(self._by_key[key]),
             default=None,
         )
+        if replaced is None or is_louder:
+            return replaced
+        return replaced if _trait_count(shrinking) < _trait_count(self._by_key[replaced]) else None
 
 
 def failure_kind(outcome: QuestionResult) -> tuple[str, ...]:

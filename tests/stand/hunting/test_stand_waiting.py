@@ -84,6 +84,19 @@ def test_a_failure_of_the_loudest_symptom_finds_no_place() -> None:
     assert len(waiting) == before == WAITING_MAX
 
 
+def test_of_failures_with_one_symptom_the_simplest_have_the_places() -> None:
+    """What is drawn later is as likely to be the fault of an area as what is drawn first."""
+    many = [
+        failure(where=Call("or", (EQUALITY, NULL_TEST)), cure=Cure(CureKind.SWITCH, str(number)))
+        for number in range(WAITING_MAX - 2)
+    ]
+    complex_, other = failure(where=Call("not", (EQUALITY,))), failure(where=Call("not", (NULL_TEST,)))
+    simple = failure()
+    assert simple in popped(queue_of([*many, complex_, other, simple]))
+    assert simple in popped(queue_of([*many, simple, complex_, other]))
+    assert simple not in popped(queue_of([*many, complex_, other, simple], AsTheyCome))
+
+
 def test_of_failures_with_one_key_the_simplest_waits() -> None:
     complex_, simple = failure("overflow", where=Call("not", (NULL_TEST,))), failure("overflow")
     for order in ([complex_, simple], [simple, complex_]):
