@@ -1,4 +1,4 @@
-"""A queue of failures that a loud fault fills, and failures of which another fault is shown."""
+"""A queue that a loud fault fills, and failures that are taken for what they were shrunk to."""
 
 from skipproof.stand.hunt.failures import Failures
 from skipproof.stand.hunt.waiting import WAITING_MAX, Shrinking, Waiting
@@ -13,7 +13,7 @@ class AsTheyCome(Waiting):
 
 
 class ShrunkOnce(Failures):
-    """Whatever a failure was shrunk to stands for it."""
+    """A failure is not compared with the finding that it was shrunk to."""
 
     def _start_again(self, shrinking: Shrinking) -> None:
         """Leave it at that."""

@@ -235,7 +235,7 @@ class OneLife(Adapter):
         return "", {}
     def ask(self, question):
         return "answer = [[1]]"
-    def end(self):
+    def reason_to_end(self):
         return "its server ended" if self.ended else ""
 
 main(OneLife())

@@ -194,7 +194,7 @@ class OnSpark(Adapter):
             "layouts": _LAYOUTS,
         }
 
-    def end(self) -> str:
+    def reason_to_end(self) -> str:
         """Return that Spark's Java process ended, if it did: PySpark cannot start another one."""
         gateway = SparkContext._gateway
         status = None if gateway is None else gateway.proc.poll()

@@ -70,7 +70,7 @@ class Adapter(abc.ABC):
         """Tell whether the engine must be started again before it can answer."""
         return False
 
-    def end(self) -> str:
+    def reason_to_end(self) -> str:
         """Return why the engine cannot be started again in this process, in a sentence, or an empty text."""
         return ""
 
@@ -97,9 +97,9 @@ def main(adapter: Adapter) -> None:
             )
         except BaseException as error:
             message = failure(error)
-        if end := adapter.end():
+        if reason := adapter.reason_to_end():
             # The stand takes this for the answer, and starts a new process for the next request.
-            raise SystemExit(end)
+            raise SystemExit(reason)
         reply(dict(message, id=request["id"]))
 
 

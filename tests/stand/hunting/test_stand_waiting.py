@@ -51,7 +51,7 @@ def queue_of(failures: list[Shrinking], kind: type[Waiting] = Waiting) -> Waitin
     return waiting
 
 
-def popped(waiting: Waiting) -> list[Shrinking]:
+def pop_all(waiting: Waiting) -> list[Shrinking]:
     """Return what waits, in the order in which it is shrunk."""
     return [waiting.pop() for _ in range(len(waiting))]
 
@@ -61,16 +61,16 @@ def test_a_full_queue_of_errors_has_a_place_for_lost_rows() -> None:
     loud = errors("overflow", "another schema", "no such type")
     assert len(loud) > WAITING_MAX
     lost = failure()
-    assert lost in popped(queue_of([*loud, lost]))
-    assert lost in popped(queue_of([lost, *loud]))
-    assert lost not in popped(queue_of([*loud, lost], AsTheyCome))
+    assert lost in pop_all(queue_of([*loud, lost]))
+    assert lost in pop_all(queue_of([lost, *loud]))
+    assert lost not in pop_all(queue_of([*loud, lost], AsTheyCome))
 
 
 def test_places_are_shared_equally_by_symptoms() -> None:
-    """However loud the first one is: others that come later have as many places as they need."""
+    """Of a loud one that comes first some leave their places to others that come later."""
     loud = [failure("overflow", area=area) for area in AREAS]
     forms = [failure(area=area, where=where) for area in AREAS for where in (EQUALITY, NULL_TEST)]
-    kept = popped(queue_of([*loud, *forms]))
+    kept = pop_all(queue_of([*loud, *forms]))
     assert len(kept) == WAITING_MAX
     assert len([other for other in kept if other in forms]) == len(forms)
     assert [other for other in kept if other in loud]
@@ -85,16 +85,16 @@ def test_a_failure_of_the_loudest_symptom_finds_no_place() -> None:
 
 
 def test_of_failures_with_one_symptom_the_simplest_have_the_places() -> None:
-    """What is drawn later is as likely to be the fault of an area as what is drawn first."""
+    """Those that come first have no right to their places."""
     many = [
         failure(where=Call("or", (EQUALITY, NULL_TEST)), cure=Cure(CureKind.SWITCH, str(number)))
         for number in range(WAITING_MAX - 2)
     ]
     complex_, other = failure(where=Call("not", (EQUALITY,))), failure(where=Call("not", (NULL_TEST,)))
     simple = failure()
-    assert simple in popped(queue_of([*many, complex_, other, simple]))
-    assert simple in popped(queue_of([*many, simple, complex_, other]))
-    assert simple not in popped(queue_of([*many, complex_, other, simple], AsTheyCome))
+    assert simple in pop_all(queue_of([*many, complex_, other, simple]))
+    assert simple in pop_all(queue_of([*many, simple, complex_, other]))
+    assert simple not in pop_all(queue_of([*many, complex_, other, simple], AsTheyCome))
 
 
 def test_of_failures_with_one_key_the_simplest_waits() -> None:
@@ -103,13 +103,13 @@ def test_of_failures_with_one_key_the_simplest_waits() -> None:
         waiting = Waiting()
         assert waiting.add(order[0])
         assert not waiting.add(order[1])
-        assert popped(waiting) == [simple]
+        assert pop_all(waiting) == [simple]
 
 
 def test_another_cause_is_shrunk_first_then_wrong_rows_then_errors() -> None:
     """Rows that vanish are what nobody notices; an error is noticed by whoever meets it."""
     error, lost, other_cause = failure("overflow"), failure(where=NULL_TEST), failure(cure=CURE)
-    assert popped(queue_of([error, lost, other_cause])) == [other_cause, lost, error]
+    assert pop_all(queue_of([error, lost, other_cause])) == [other_cause, lost, error]
 
 
 def examine_two_faults(world: World) -> QuestionResult:
