@@ -1,4 +1,4 @@
-"""A queue that a loud fault fills, and failures that are taken for what they were shrunk to."""
+"""Queues that a loud fault fills or holds up, and failures that are taken for what they were shrunk to."""
 
 from skipproof.stand.hunt.failures import Failures
 from skipproof.stand.hunt.waiting import WAITING_MAX, Shrinking, Waiting
@@ -12,8 +12,47 @@ class AsTheyCome(Waiting):
         return len(self) < WAITING_MAX and super().add(shrinking)
 
 
+class SimplestFirst(Waiting):
+    """It forgets which symptoms have had their turn."""
+
+    def pop(self) -> Shrinking:
+        """Remove and return the simplest failure."""
+        shrinking = super().pop()
+        self._turns.clear()
+        return shrinking
+
+
+class NewOnesFirst(Waiting):
+    """A failure whose shrinking was paused has to wait for its turn again."""
+
+    def pop(self) -> Shrinking:
+        """Remove and return a failure as if it were new."""
+        shrinking = super().pop()
+        shrinking.is_its_turn = False
+        return shrinking
+
+
 class ShrunkOnce(Failures):
     """A failure is not compared with the finding that it was shrunk to."""
 
     def _start_again(self, shrinking: Shrinking) -> None:
         """Leave it at that."""
+
+
+class ShrunkAtOnce(Failures):
+    """A new failure is begun before those that wait."""
+
+    def _take_up(self, shrinking: Shrinking) -> None:
+        """Shrink it."""
+        self._shrink(shrinking)
+
+
+class ComparedEachTime(Failures):
+    """A failure that goes on is compared with the findings again."""
+
+    def _go_on(self, shrinking: Shrinking) -> None:
+        """Look for a cure before each step."""
+        ordinal = self._state.duplicated_finding(shrinking.start.traits)
+        if ordinal is not None:
+            self._cure_of_another_cause(shrinking.start, ordinal)
+        super()._go_on(shrinking)

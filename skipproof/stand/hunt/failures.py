@@ -79,21 +79,26 @@ class Failures:
         elif cure is None and ordinal is not None and not self._is_shrunk_again(ordinal, failure):
             self._count_duplicate(ordinal)
         elif self._sought(failure.world, failure.outcome):
-            self._shrink(Shrinking(failure, cure))
+            self._take_up(Shrinking(failure, cure))
 
     def continue_waiting(self) -> None:
         """Shrink failures that wait, as long as there is time for it."""
         while self._waiting and self._limits.allow_shrinking(self._state):
-            shrinking = self._waiting.pop()
-            ordinal = self._state.duplicated_finding(shrinking.failure.traits)
-            cure = None if ordinal is None else self._cure_of_another_cause(shrinking.failure, ordinal)
-            if ordinal is None:
-                self._shrink(shrinking)
-            elif cure is not None:
-                has_it = shrinking.cure == cure
-                self._shrink(shrinking if has_it else Shrinking(shrinking.failure, cure))
-            elif not shrinking.is_shrunk_before:
-                self._count_duplicate(ordinal)
+            self._go_on(self._waiting.pop())
+
+    def _go_on(self, shrinking: Shrinking) -> None:
+        """Shrink a failure that waited; if it was not begun and is a duplicate by now, count it."""
+        if shrinking.steps is not None:
+            self._shrink(shrinking)
+            return
+        ordinal = self._state.duplicated_finding(shrinking.failure.traits)
+        cure = None if ordinal is None else self._cure_of_another_cause(shrinking.failure, ordinal)
+        if ordinal is None or (cure is not None and cure == shrinking.cure):
+            self._shrink(shrinking)
+        elif cure is not None:
+            self._shrink(Shrinking(shrinking.failure, cure, is_its_turn=True))
+        elif not shrinking.is_shrunk_before:
+            self._count_duplicate(ordinal)
 
     def finish(self) -> None:
         """Keep the failures that still wait as small as they are."""
@@ -143,6 +148,13 @@ class Failures:
         self._alike[key] += 1
         return times < _SHRUNK_FIRST or times % _SHRUNK_ONE_IN == 0
 
+    def _take_up(self, shrinking: Shrinking) -> None:
+        """Shrink a new failure, or let it wait if others do; it may not be its turn."""
+        if self._waiting:
+            self._let_wait(shrinking)
+        else:
+            self._shrink(shrinking)
+
     def _shrink(self, shrinking: Shrinking) -> None:
         """Shrink a failure and keep it; if there is no time for it, let it wait.
 
@@ -152,7 +164,11 @@ class Failures:
         if shrinking.is_done:
             self._keep(shrinking)
             self._start_again(shrinking)
-            return
+        else:
+            self._let_wait(shrinking)
+
+    def _let_wait(self, shrinking: Shrinking) -> None:
+        """Let a failure wait; if the findings and all that waits are as many as there may be, shrink some."""
         if not self._waiting.add(shrinking):
             self._state.unshrunk += 1
         while len(self._state.findings) + len(self._waiting) >= self._limits.findings and self._waiting:

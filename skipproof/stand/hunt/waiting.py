@@ -1,4 +1,4 @@
-"""The failures of a hunt that wait until there is time to shrink them, a few of each symptom.
+"""The failures of a hunt that wait until there is time to shrink them, few with the same symptoms.
 
 A very broken release fails in many ways at once. A queue that took failures as they come would be full of its
 loudest fault, and lose the others.
@@ -14,9 +14,10 @@ from skipproof.stand.hunt.causes import cause, error_words
 from skipproof.stand.hunt.examining import QuestionResult
 from skipproof.stand.hunt.state import Finding
 from skipproof.stand.hunt.varying import Cure
+from strategies.engines.questions import Call, subterms
 from strategies.engines.worlds import World
 
-WAITING_MAX = 20
+WAITING_MAX = 40
 
 # The kind, the cause and the cure of failures, of which only one waits.
 _Key: TypeAlias = tuple[tuple[str, ...], frozenset[str], Cure | None]
@@ -29,13 +30,17 @@ class Shrinking:
     Attributes:
         cure: The cure that its smaller worlds have, too, so that they do not show another fault; or None.
         is_shrunk_before: Whether a finding was made of it, which may show another fault.
+        is_its_turn: Whether it was the next to be shrunk, and goes on before others.
         start: The failure before it was shrunk.
+        symptoms: Its traits, the functions of its question and its kind, before it was shrunk.
     """
 
     failure: Finding
     cure: Cure | None = None
     is_shrunk_before: bool = False
+    is_its_turn: bool = False
     start: Finding = field(init=False)
+    symptoms: frozenset[str] = field(init=False)
     steps: Iterator[tuple[World, QuestionResult] | None] | None = None
     worlds: int = 0
     seconds: float = 0.0
@@ -43,6 +48,7 @@ class Shrinking:
 
     def __post_init__(self) -> None:
         self.start = self.failure
+        self.symptoms = self.failure.traits | _functions(self.failure) | {" ".join(_kind_anywhere(self))}
 
     @property
     def key(self) -> _Key:
@@ -51,10 +57,15 @@ class Shrinking:
 
 
 class Waiting:
-    """At most `WAITING_MAX` failures that wait; where there are more, each symptom has about as many."""
+    """At most `WAITING_MAX` failures that wait: those with a symptom that few others have.
+
+    A quiet fault mostly has a symptom that loud ones lack: a function, a layout, a kind of wrong answer.
+    """
 
     def __init__(self) -> None:
         self._by_key: dict[_Key, Shrinking] = {}
+        # The number of failures with each symptom whose turn has come.
+        self._turns: Counter[str] = Counter()
 
     def __len__(self) -> int:
         return len(self._by_key)
@@ -62,52 +73,52 @@ class Waiting:
     def add(self, shrinking: Shrinking) -> bool:
         """Let a failure wait, and return whether there was place for it and all others.
 
-        Of two with the same key, the one with fewer traits stays. If all places are taken, the failure has
-        the place of one of the symptom that most failures have, if that leaves both symptoms more equal, or
-        else of one with its own symptom and more traits.
+        Of two with the same key, the one with fewer traits stays. If all places are taken, the one whose
+        rarest symptom is the commonest is left out; of several, the one with most traits.
         """
         key = shrinking.key
         other = self._by_key.get(key)
-        if other is not None:
-            if _trait_count(shrinking) < _trait_count(other):
-                self._by_key[key] = shrinking
-            return False
-        if len(self) == WAITING_MAX:
-            replaced = self._replaced_key(shrinking)
-            if replaced is not None:
-                del self._by_key[replaced]
-                self._by_key[key] = shrinking
-            return False
-        self._by_key[key] = shrinking
-        return True
+        if other is None:
+            self._by_key[key] = shrinking
+            if len(self) <= WAITING_MAX:
+                return True
+            del self._by_key[self._commonest_key()]
+        elif _trait_count(shrinking) < _trait_count(other):
+            self._by_key[key] = shrinking
+        return False
 
     def pop(self) -> Shrinking:
-        """Remove and return a failure: one of another cause first, then wrong rows, then one of few traits.
+        """Remove and return the failure whose turn it is.
 
-        Most others are duplicates of one of few traits.
+        The first is the one whose turn it was before and that is not done, then one of another cause, then
+        wrong rows, then one with a symptom that few had whose turn it was, then one of few traits. Most
+        others are duplicates of one of few traits.
         """
 
-        def place(key: _Key) -> tuple[bool, bool, int]:
+        def place(key: _Key) -> tuple[bool, bool, bool, int, int]:
             shrinking = self._by_key[key]
-            return shrinking.cure is None, _is_error(shrinking), _trait_count(shrinking)
+            rarity = _rarity(shrinking, self._turns)
+            is_error, count = _is_error(shrinking), _trait_count(shrinking)
+            return not shrinking.is_its_turn, shrinking.cure is None, is_error, rarity, count
 
-        return self._by_key.pop(min(self._by_key, key=place))
+        shrinking = self._by_key.pop(min(self._by_key, key=place))
+        if not shrinking.is_its_turn:
+            shrinking.is_its_turn = True
+            self._turns.update(shrinking.symptoms)
+        return shrinking
 
-    def _replaced_key(self, shrinking: Shrinking) -> _Key | None:
-        """Return the key of the failure to leave out for another one, or None if there is none."""
-        counts = Counter(map(_symptom, self._by_key.values()))
-        own = _symptom(shrinking)
-        loudest, count = counts.most_common(1)[0]
-        is_louder = count > counts[own] + 1
-        symptom = loudest if is_louder else own
-        replaced = max(
-            (key for key, other in self._by_key.items() if _symptom(other) == symptom and other.cure is None),
-            key=lambda key: _trait_count(self._by_key[key]),
-            default=None,
+    def _commonest_key(self) -> _Key:
+        """Return the key of the failure to leave out; of equal ones, the last."""
+        counts = self._turns + Counter(
+            symptom for other in self._by_key.values() for symptom in other.symptoms
         )
-        if replaced is None or is_louder:
-            return replaced
-        return replaced if _trait_count(shrinking) < _trait_count(self._by_key[replaced]) else None
+
+        def place(key: _Key) -> tuple[bool, int, int]:
+            shrinking = self._by_key[key]
+            may_go = shrinking.cure is None and not shrinking.is_its_turn
+            return may_go, _rarity(shrinking, counts), _trait_count(shrinking)
+
+        return max(reversed(self._by_key), key=place)
 
 
 def failure_kind(outcome: QuestionResult) -> tuple[str, ...]:
@@ -117,7 +128,18 @@ def failure_kind(outcome: QuestionResult) -> tuple[str, ...]:
     return outcome.question.area, wrong.verdict.value, wrong.oracle.value, error_words(wrong)
 
 
-def _symptom(shrinking: Shrinking) -> tuple[str, ...]:
+def _rarity(shrinking: Shrinking, counts: Counter[str]) -> int:
+    """Return the count of the symptom of a failure that the fewest others have."""
+    return min(counts[symptom] for symptom in shrinking.symptoms)
+
+
+def _functions(failure: Finding) -> frozenset[str]:
+    """Return the names of the functions of a failure's question."""
+    parts = (part for term in failure.outcome.question.terms for part in subterms(term))
+    return frozenset(part.function for part in parts if isinstance(part, Call))
+
+
+def _kind_anywhere(shrinking: Shrinking) -> tuple[str, ...]:
     """Return the kind of a failure, without the area of an error: one fault often raises in each."""
     kind = failure_kind(shrinking.failure.outcome)
     return kind[1:] if _is_error(shrinking) else kind

@@ -1,8 +1,17 @@
 """Failures that wait to be shrunk: a loud fault leaves places for what else a release does wrong."""
 
+from dataclasses import replace
+
 import pytest
 
-from mutants.stand.queues import AsTheyCome, ShrunkOnce
+from mutants.stand.queues import (
+    AsTheyCome,
+    ComparedEachTime,
+    NewOnesFirst,
+    ShrunkAtOnce,
+    ShrunkOnce,
+    SimplestFirst,
+)
 from oracles.answers.contradictions import Contradiction, Discrepancy
 from skipproof.stand.hunt.causes import traits
 from skipproof.stand.hunt.examining import QuestionResult
@@ -57,8 +66,8 @@ def pop_all(waiting: Waiting) -> list[Shrinking]:
 
 
 def test_a_full_queue_of_errors_has_a_place_for_lost_rows() -> None:
-    """As of an early release, which raises three errors wherever they can be raised, and loses rows once."""
-    loud = errors("overflow", "another schema", "no such type")
+    """As of an early release, which raises some errors wherever they can be raised, and loses rows once."""
+    loud = errors("overflow", "another schema", "no such type", "no such column", "a panic", "a bound")
     assert len(loud) > WAITING_MAX
     lost = failure()
     assert lost in pop_all(queue_of([*loud, lost]))
@@ -66,35 +75,42 @@ def test_a_full_queue_of_errors_has_a_place_for_lost_rows() -> None:
     assert lost not in pop_all(queue_of([*loud, lost], AsTheyCome))
 
 
-def test_places_are_shared_equally_by_symptoms() -> None:
-    """Of a loud one that comes first some leave their places to others that come later."""
-    loud = [failure("overflow", area=area) for area in AREAS]
-    forms = [failure(area=area, where=where) for area in AREAS for where in (EQUALITY, NULL_TEST)]
-    kept = pop_all(queue_of([*loud, *forms]))
-    assert len(kept) == WAITING_MAX
-    assert len([other for other in kept if other in forms]) == len(forms)
-    assert [other for other in kept if other in loud]
+def wrong_in_every_area() -> list[Shrinking]:
+    """Return as many failures as there are places, all with the same functions."""
+    forms = (
+        EQUALITY,
+        NULL_TEST,
+        Call("or", (EQUALITY, NULL_TEST)),
+        Call("not", (EQUALITY,)),
+        Call("not", (NULL_TEST,)),
+    )
+    failures = [failure(area=area, where=where) for area in AREAS for where in forms]
+    assert len(failures) == WAITING_MAX
+    return failures
 
 
-def test_a_failure_of_the_loudest_symptom_finds_no_place() -> None:
+def test_a_full_queue_has_a_place_for_a_function_that_no_other_failure_has() -> None:
+    """Even if it has the most traits."""
+    rare = failure(where=Call("not", (Call("or", (NULL_TEST, Call("<", (A, Literal(1, "int32"))))),)))
+    assert rare in pop_all(queue_of([*wrong_in_every_area(), rare]))
+    assert rare in pop_all(queue_of([rare, *wrong_in_every_area()]))
+    assert rare not in pop_all(queue_of([*wrong_in_every_area(), rare], AsTheyCome))
+
+
+def test_a_failure_with_common_symptoms_alone_finds_no_place() -> None:
     """It is counted as one that was not shrunk, and what waits stays."""
-    waiting = queue_of(errors("overflow", "another schema", "no such type"))
-    before = len(waiting)
-    assert not waiting.add(failure("overflow", area="window", cure=CURE))
-    assert len(waiting) == before == WAITING_MAX
+    common = failure(where=Call("not", (Call("or", (NULL_TEST, EQUALITY)),)))
+    waiting = queue_of(wrong_in_every_area())
+    assert not waiting.add(common)
+    assert len(waiting) == WAITING_MAX
+    assert common not in pop_all(waiting)
+    assert common not in pop_all(queue_of([common, *wrong_in_every_area()]))
 
 
-def test_of_failures_with_one_symptom_the_simplest_have_the_places() -> None:
-    """Those that come first have no right to their places."""
-    many = [
-        failure(where=Call("or", (EQUALITY, NULL_TEST)), cure=Cure(CureKind.SWITCH, str(number)))
-        for number in range(WAITING_MAX - 2)
-    ]
-    complex_, other = failure(where=Call("not", (EQUALITY,))), failure(where=Call("not", (NULL_TEST,)))
-    simple = failure()
-    assert simple in pop_all(queue_of([*many, complex_, other, simple]))
-    assert simple in pop_all(queue_of([*many, simple, complex_, other]))
-    assert simple not in pop_all(queue_of([*many, complex_, other, simple], AsTheyCome))
+def test_a_failure_of_another_cause_keeps_its_place() -> None:
+    """A cure tells it from what it looks like."""
+    other_cause = failure(where=Call("not", (Call("or", (NULL_TEST, EQUALITY)),)), cure=CURE)
+    assert other_cause in pop_all(queue_of([other_cause, *wrong_in_every_area()]))
 
 
 def test_of_failures_with_one_key_the_simplest_waits() -> None:
@@ -112,6 +128,26 @@ def test_another_cause_is_shrunk_first_then_wrong_rows_then_errors() -> None:
     assert pop_all(queue_of([error, lost, other_cause])) == [other_cause, lost, error]
 
 
+@pytest.mark.parametrize("kind", [Waiting, SimplestFirst])
+def test_symptoms_that_had_no_turn_come_before_simple_failures(kind: type[Waiting]) -> None:
+    """Each symptom of the last simple failure had its turn with one of the two before it."""
+    simple = [failure(), failure(area="topk", where=NULL_TEST), failure(where=NULL_TEST)]
+    rare = failure(where=Call("not", (Call("or", (NULL_TEST, EQUALITY)),)))
+    order = pop_all(queue_of([*simple, rare], kind))
+    assert order == ([*simple, rare] if kind is SimplestFirst else [*simple[:2], rare, simple[2]])
+
+
+@pytest.mark.parametrize("kind", [Waiting, NewOnesFirst])
+def test_a_failure_that_is_not_done_goes_on_before_others(kind: type[Waiting]) -> None:
+    """Its symptoms have had their turn, so that it would be the last."""
+    first, second = failure(), failure(area="topk", where=NULL_TEST)
+    waiting = queue_of([first, second], kind)
+    begun = waiting.pop()
+    assert begun is first
+    waiting.add(begun)
+    assert (waiting.pop() is first) == (kind is Waiting)
+
+
 def examine_two_faults(world: World) -> QuestionResult:
     """Judge an engine that loses a row of a small table, and where a condition meets NULL in a large one."""
     (question,) = world.questions
@@ -123,10 +159,9 @@ def examine_two_faults(world: World) -> QuestionResult:
     return QuestionResult(question=question, contradiction=wrong, with_statistics=rows, without=rows)
 
 
-@pytest.mark.parametrize("kind", [Failures, ShrunkOnce])
-def test_a_failure_whose_smaller_worlds_show_another_fault_is_shrunk_again(kind: type[Failures]) -> None:
-    """The smallest world that fails has no NULL; the failure that was drawn is right without its NULL."""
-    state = Hunt()
+def failures_of(kind: type[Failures], *, examples: int) -> tuple[Hunt, Failures, World]:
+    """Return a hunt with so many examples, its failures, and a world that shrinks to another fault."""
+    state = Hunt(examples=examples)
     failures = kind(
         state,
         Limits(examples=10_000, findings=20, shrinking_share=0.999),
@@ -136,8 +171,53 @@ def test_a_failure_whose_smaller_worlds_show_another_fault_is_shrunk_again(kind:
     )
     question = Question(area="filter", source=Relation(table="t", where=EQUALITY), select=("rid",))
     table = StoredTable(columns=(A, RID), blocks=(((1, 0), (None, 1), (2, 2), (3, 3)),))
-    drawn = World(tables={"t": table}, settings={}, questions=(question,))
+    return state, failures, World(tables={"t": table}, settings={}, questions=(question,))
+
+
+@pytest.mark.parametrize("kind", [Failures, ShrunkAtOnce])
+def test_a_new_failure_waits_while_others_do(kind: type[Failures]) -> None:
+    """The time for shrinking is theirs first."""
+    state, failures, drawn = failures_of(kind, examples=0)
+    failures.handle(drawn, examine_two_faults(drawn), seed=0)
     state.examples = 10_000
+    (question,) = drawn.questions
+    other = replace(drawn, questions=(replace(question, area="limit", limit=3),))
+    failures.handle(other, examine_two_faults(other), seed=0)
+    assert (state.worlds_shrinking == 0) == (kind is Failures)
+    failures.continue_waiting()
+    assert state.worlds_shrinking > 0
+
+
+@pytest.mark.parametrize("kind", [Failures, ComparedEachTime])
+def test_a_failure_that_goes_on_is_not_compared_again(
+    kind: type[Failures], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To look for its cures takes more worlds than a step of shrinking."""
+    state, failures, drawn = failures_of(kind, examples=0)
+    compared: list[Finding] = []
+
+    def no_cure(_: Failures, failure: Finding, ordinal: int) -> None:
+        compared.append(failure)
+
+    monkeypatch.setattr(Failures, "_cure_of_another_cause", no_cure)
+    failures.handle(drawn, examine_two_faults(drawn), seed=0)
+    small = replace(drawn, tables={"t": replace(drawn.tables["t"], blocks=(((1, 0),),))})
+    outcome = examine_two_faults(small)
+    assert outcome.contradiction is not None
+    same = traits(small, outcome.question, outcome.contradiction)
+    while not state.findings:
+        # There is time for one world more.
+        state.examples += 1
+        failures.continue_waiting()
+        if state.worlds_shrinking == 1:
+            state.earlier = (same,)
+    assert (len(compared) <= 1) == (kind is Failures)
+
+
+@pytest.mark.parametrize("kind", [Failures, ShrunkOnce])
+def test_a_failure_whose_smaller_worlds_show_another_fault_is_shrunk_again(kind: type[Failures]) -> None:
+    """The smallest world that fails has no NULL; the failure that was drawn is right without its NULL."""
+    state, failures, drawn = failures_of(kind, examples=10_000)
     failures.handle(drawn, examine_two_faults(drawn), seed=0)
     failures.continue_waiting()
     are_of_null = ["NULL" in finding.traits for finding in state.findings]
