@@ -77,7 +77,8 @@ def _top_k(draw: DrawFn, scope: ConditionScope) -> Question:
     # Rows with equal keys may come in any order, which the answer shows only if it has the keys.
     if not all(isinstance(term, Column) for term in by) or draw(st.booleans()):
         keys.append(key(draw, Column(ROW_NUMBER, "int64")))
-    limit, offset = _limits(draw, scope, is_ordered=True)
+    # Row groups have bounds of columns, and none of expressions.
+    limit, offset = _limits(draw, scope, skips_groups=isinstance(by[0], Column))
     return Question(
         area="topk",
         source=Relation(table=LEFT, where=_condition_of_limited(draw, scope)),
@@ -246,18 +247,18 @@ def _select(draw: DrawFn, scope: ConditionScope) -> tuple[str, ...]:
     return (*selected, ROW_NUMBER)
 
 
-def _limits(draw: DrawFn, scope: ConditionScope, *, is_ordered: bool = False) -> tuple[int | None, int]:
+def _limits(draw: DrawFn, scope: ConditionScope, *, skips_groups: bool = True) -> tuple[int | None, int]:
     """Draw LIMIT and OFFSET, mostly small; an OFFSET may stand alone.
 
     Either may reach beyond the end, or to the end of a block and one row less or more.
 
     Args:
-        is_ordered: Whether row groups are skipped by their bounds, and not by the numbers of their rows.
+        skips_groups: Whether an engine can tell from LIMIT and OFFSET which row groups it may skip.
     """
     ends = scope.block_ends
     end = choose(draw, ends) + choose(draw, (0, -1, 1)) if ends else 3
     # Some engines skip row groups only for a LIMIT of many rows, or an OFFSET beyond all rows of a group.
-    of_large = (3, 5) if is_ordered else (8, 15)
+    of_large = (8, 15) if skips_groups else (3, 5)
     many, far = of_large if scope.is_large else (1, 3)
     limit = choose(draw, (*(1, 2, 3, 5) * 4, 0, *(end,) * many, _ROWS_MAX, None))
     offset = choose(draw, (*(0,) * 10, 1, 1, *(end,) * far, _ROWS_MAX))

@@ -175,9 +175,14 @@ def _pivot(draw: DrawFn, tables: Iterable[StoredTable]) -> dict[str, Json]:
 
 
 def _settings(draw: DrawFn, capabilities: Capabilities) -> dict[str, str]:
-    """Draw often the defaults, else one to three switches set otherwise."""
+    """Draw often the defaults, else one to three switches set otherwise, or half of them.
+
+    Few hide what others show, and some faults need two at once, which are rarely both among three of many.
+    """
     others = {name: values[1:] for name, values in sorted(capabilities.settings.items()) if len(values) > 1}
     if not others or not draw(st.booleans()):
         return {}
-    names = draw(st.lists(st.sampled_from(list(others)), min_size=1, max_size=3, unique=True))
+    half = -(-len(others) // 2)
+    count = min(choose(draw, (1, 2, 3, half, half)), len(others))
+    names = draw(st.lists(st.sampled_from(list(others)), min_size=count, max_size=count, unique=True))
     return {name: choose(draw, others[name]) for name in names}
