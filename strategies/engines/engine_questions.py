@@ -259,7 +259,7 @@ def _limits(draw: DrawFn, scope: ConditionScope, *, skips_groups: bool = True) -
     end = choose(draw, ends) + choose(draw, (0, -1, 1)) if ends else 3
     # Some engines skip row groups only for a LIMIT of many rows, or an OFFSET beyond all rows of a group.
     of_large = (8, 15) if skips_groups else (3, 5)
-    many, far = of_large if scope.is_large else (1, 3)
+    many, far = of_large if scope.is_large else (4, 3)
     limit = choose(draw, (*(1, 2, 3, 5) * 4, 0, *(end,) * many, _ROWS_MAX, None))
     offset = choose(draw, (*(0,) * 10, 1, 1, *(end,) * far, _ROWS_MAX))
     return limit, offset if limit is not None else offset or 2
@@ -271,6 +271,12 @@ def _maybe_condition(draw: DrawFn, scope: ConditionScope) -> Term | None:
 
 
 def _condition_of_limited(draw: DrawFn, scope: ConditionScope) -> Term | None:
-    """Draw no condition one time in four; of large tables three, as LIMIT counts whole row groups then."""
+    """Draw no condition one time in four; of large tables three, as LIMIT counts whole row groups then.
+
+    Half of the conditions are negated: most are true for few rows, all of which a LIMIT takes.
+    """
     has_none = draw(_ONE_IN_FOUR) != scope.is_large
-    return None if has_none else condition(draw, scope)
+    if has_none:
+        return None
+    where = condition(draw, scope)
+    return Call("not", (where,)) if scope.has_functions("not") and draw(st.booleans()) else where
