@@ -76,13 +76,16 @@ _TRANSFORMS = {
     "day": "DayTransform", "month": "MonthTransform", "year": "YearTransform", "hour": "HourTransform",
 }  # fmt: skip
 _ORDERED_TYPES = ["int32", "int64", "string", "date", "timestamp", "boolean"]
-# Thousands of files or row groups take long to write and to read.
-_SMALL_TABLE = 300
+# Hundreds of files and thousands of row groups take long to write and to read.
+_FEW_ROWS, _SMALL_TABLE, _ROWS_OF_FEW_FILES = 60, 300, 1_000
 # The options of tables; `docs/reference/table-layouts.md` defines them.
 _LAYOUTS: dict[str, list[Any]] = {
     "metrics": ["none", "counts", "truncate(1)", "truncate(16)"],
     "blocks_per_append": [2, 3, 100],
-    "bytes_per_file": [{"rows_max": _SMALL_TABLE, "value": 1}, 1_000],
+    "bytes_per_file": [
+        {"rows_max": _FEW_ROWS, "value": 1},
+        {"rows_max": _ROWS_OF_FEW_FILES, "value": 1_000},
+    ],
     "rows_per_group": [*({"rows_max": _SMALL_TABLE, "value": count} for count in (1, 2, 4)), 1_000],
 }
 _PROPERTIES = {
@@ -90,8 +93,16 @@ _PROPERTIES = {
     "rows_per_group": "write.parquet.row-group-limit",
 }
 _PARTITIONS: list[dict[str, Any]] = [
-    {"only": _ORDERED_TYPES, "value": {"column": "{a}", "transform": "identity"}},
-    {"only": ["int32", "int64", "string"], "value": {"column": "{a}", "transform": "truncate(2)"}},
+    {
+        "only": _ORDERED_TYPES,
+        "rows_max": _SMALL_TABLE,
+        "value": {"column": "{a}", "transform": "identity"},
+    },
+    {
+        "only": ["int32", "int64", "string"],
+        "rows_max": _SMALL_TABLE,
+        "value": {"column": "{a}", "transform": "truncate(2)"},
+    },
     {"only": ["int32", "int64", "string", "date"], "value": {"column": "{a}", "transform": "bucket(2)"}},
     {"only": ["date", "timestamp"], "value": {"column": "{a}", "transform": "month"}},
     {"only": ["date", "timestamp"], "value": {"column": "{a}", "transform": "day"}},
