@@ -1,5 +1,6 @@
 """Queues that a loud fault fills or holds up, and failures that are taken for what they were shrunk to."""
 
+from skipproof.stand.hunt.causes import AGAINST_THE_REFERENCE
 from skipproof.stand.hunt.failures import Failures
 from skipproof.stand.hunt.waiting import WAITING_MAX, Shrinking, Waiting
 
@@ -56,3 +57,18 @@ class ComparedEachTime(Failures):
         if ordinal is not None:
             self._cure_of_another_cause(shrinking.start, ordinal)
         super()._go_on(shrinking)
+
+
+class AnyWrongRowsFirst(Waiting):
+    """It takes what both forms get wrong before what pruning gets wrong."""
+
+    def pop(self) -> Shrinking:
+        """Remove and return a failure, one that the reference contradicts if there is any."""
+        aside = {key: other for key, other in self._by_key.items() if AGAINST_THE_REFERENCE not in key[1]}
+        if len(aside) == len(self._by_key):
+            return super().pop()
+        for key in aside:
+            del self._by_key[key]
+        shrinking = super().pop()
+        self._by_key.update(aside)
+        return shrinking

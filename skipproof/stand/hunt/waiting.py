@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from oracles.answers.contradictions import Discrepancy
-from skipproof.stand.hunt.causes import cause, error_words
+from skipproof.stand.hunt.causes import AGAINST_THE_REFERENCE, cause, error_words
 from skipproof.stand.hunt.examining import QuestionResult
 from skipproof.stand.hunt.state import Finding
 from skipproof.stand.hunt.varying import Cure
@@ -91,15 +91,20 @@ class Waiting:
         """Remove and return the failure whose turn it is.
 
         The first is the one whose turn it was before and that is not done, then one of another cause, then
-        wrong rows, then one with a symptom that few had whose turn it was, then one of few traits. Most
-        others are duplicates of one of few traits.
+        rows that only what is pruned gets wrong, then other wrong rows, then one with a symptom that few
+        had whose turn it was, then one of few traits. Most others are duplicates of one of few traits.
         """
 
-        def place(key: _Key) -> tuple[bool, bool, bool, int, int]:
+        def place(key: _Key) -> tuple[bool, bool, bool, bool, int, int]:
             shrinking = self._by_key[key]
-            rarity = _rarity(shrinking, self._turns)
-            is_error, count = _is_error(shrinking), _trait_count(shrinking)
-            return not shrinking.is_its_turn, shrinking.cure is None, is_error, rarity, count
+            return (
+                not shrinking.is_its_turn,
+                shrinking.cure is None,
+                _is_error(shrinking),
+                AGAINST_THE_REFERENCE in shrinking.start.traits,
+                _rarity(shrinking, self._turns),
+                _trait_count(shrinking),
+            )
 
         shrinking = self._by_key.pop(min(self._by_key, key=place))
         if not shrinking.is_its_turn:

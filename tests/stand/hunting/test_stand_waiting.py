@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from mutants.stand.queues import (
+    AnyWrongRowsFirst,
     AsTheyCome,
     ComparedEachTime,
     NewOnesFirst,
@@ -12,7 +13,7 @@ from mutants.stand.queues import (
     ShrunkOnce,
     SimplestFirst,
 )
-from oracles.answers.contradictions import Contradiction, Discrepancy
+from oracles.answers.contradictions import Contradiction, Discrepancy, Oracle
 from skipproof.stand.hunt.causes import traits
 from skipproof.stand.hunt.examining import QuestionResult
 from skipproof.stand.hunt.failures import Failures
@@ -30,13 +31,19 @@ EQUALITY, NULL_TEST = Call("=", (A, Literal(1, "int32"))), Call("is null", (A,))
 
 
 def failure(
-    error: str = "", *, area: str = "filter", where: Term = EQUALITY, cure: Cure | None = None
+    error: str = "",
+    *,
+    area: str = "filter",
+    where: Term = EQUALITY,
+    cure: Cure | None = None,
+    oracle: Oracle = Oracle.ITSELF,
 ) -> Shrinking:
     """Return a failure: an error with these words, or lost rows if there are none."""
     question = Question(area=area, source=Relation(table="t", where=where), select=("a",))
     table = StoredTable(columns=(A,), blocks=(((1,),),))
     world = World(tables={"t": table}, settings={}, questions=(question,))
-    wrong = Contradiction(Discrepancy.RAISED if error else Discrepancy.LOST, error or "0 rows instead of 1")
+    verdict, difference = Discrepancy.RAISED if error else Discrepancy.LOST, error or "0 rows instead of 1"
+    wrong = Contradiction(verdict, difference, oracle)
     finding = Finding(
         world=world,
         outcome=QuestionResult(question=question, contradiction=wrong),
@@ -126,6 +133,15 @@ def test_another_cause_is_shrunk_first_then_wrong_rows_then_errors() -> None:
     """Rows that vanish are what nobody notices; an error is noticed by whoever meets it."""
     error, lost, other_cause = failure("overflow"), failure(where=NULL_TEST), failure(cure=CURE)
     assert pop_all(queue_of([error, lost, other_cause])) == [other_cause, lost, error]
+
+
+@pytest.mark.parametrize("kind", [Waiting, AnyWrongRowsFirst])
+def test_what_only_pruning_gets_wrong_is_shrunk_before_what_both_forms_do(kind: type[Waiting]) -> None:
+    """An early release is wrong in much that has nothing to do with pruning."""
+    simple = failure(oracle=Oracle.REFERENCE)
+    pruned = failure(where=Call("not", (Call("or", (NULL_TEST, EQUALITY)),)))
+    order = pop_all(queue_of([simple, pruned], kind))
+    assert order == ([pruned, simple] if kind is Waiting else [simple, pruned])
 
 
 @pytest.mark.parametrize("kind", [Waiting, SimplestFirst])
