@@ -57,6 +57,7 @@ class ConditionScope:
             Z. Su, "Testing Database Engines via Pivoted Query Synthesis", OSDI 2020, section 3.
         shared: A function of a column that many questions of a world have.
         block_ends: The number of the first table's rows up to the end of each block.
+        value_counts: The number of the first table's rows that have a value, by column.
     """
 
     capabilities: Capabilities
@@ -65,6 +66,7 @@ class ConditionScope:
     pivot: Mapping[str, Json] = field(default_factory=dict)
     shared: Operand | None = None
     block_ends: Sequence[int] = ()
+    value_counts: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_large(self) -> bool:

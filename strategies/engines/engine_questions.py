@@ -77,8 +77,7 @@ def _top_k(draw: DrawFn, scope: ConditionScope) -> Question:
     # Rows with equal keys may come in any order, which the answer shows only if it has the keys.
     if not all(isinstance(term, Column) for term in by) or draw(st.booleans()):
         keys.append(key(draw, Column(ROW_NUMBER, "int64")))
-    # Row groups have bounds of columns, and none of expressions.
-    limit, offset = _limits(draw, scope, skips_groups=isinstance(by[0], Column))
+    limit, offset = _limits(draw, scope, keys[0])
     return Question(
         area="topk",
         source=Relation(table=LEFT, where=_condition_of_limited(draw, scope)),
@@ -247,22 +246,34 @@ def _select(draw: DrawFn, scope: ConditionScope) -> tuple[str, ...]:
     return (*selected, ROW_NUMBER)
 
 
-def _limits(draw: DrawFn, scope: ConditionScope, *, skips_groups: bool = True) -> tuple[int | None, int]:
+def _limits(draw: DrawFn, scope: ConditionScope, first: Key | None = None) -> tuple[int | None, int]:
     """Draw LIMIT and OFFSET, mostly small; an OFFSET may stand alone.
 
-    Either may reach beyond the end, or to the end of a block and one row less or more.
+    Either may reach beyond the end, or to a boundary and one row less or more: the end of a block, or where
+    the order goes from values to NULL or back.
 
     Args:
-        skips_groups: Whether an engine can tell from LIMIT and OFFSET which row groups it may skip.
+        first: The first key of the order, or None if there is no order.
     """
-    ends = scope.block_ends
+    ends = [*scope.block_ends, *_boundary_of_null(scope, first) * len(scope.block_ends)]
     end = choose(draw, ends) + choose(draw, (0, -1, 1)) if ends else 3
-    # Some engines skip row groups only for a LIMIT of many rows, or an OFFSET beyond all rows of a group.
-    of_large = (8, 15) if skips_groups else (3, 5)
+    # Some engines skip row groups only for a LIMIT of many rows, or an OFFSET beyond all rows of a group; but
+    # none by an expression, of which groups have no bounds.
+    of_large = (8, 15) if first is None or isinstance(first.by, Column) else (3, 5)
     many, far = of_large if scope.is_large else (4, 3)
     limit = choose(draw, (*(1, 2, 3, 5) * 4, 0, *(end,) * many, _ROWS_MAX, None))
     offset = choose(draw, (*(0,) * 10, 1, 1, *(end,) * far, _ROWS_MAX))
     return limit, offset if limit is not None else offset or 2
+
+
+def _boundary_of_null(scope: ConditionScope, first: Key | None) -> list[int]:
+    """Return the number of rows before an order by a column goes from values to NULL or back, if it does."""
+    if first is None or not isinstance(first.by, Column) or not scope.block_ends:
+        return []
+    value_count, row_count = scope.value_counts.get(first.by.name, 0), scope.block_ends[-1]
+    if not 0 < value_count < row_count:
+        return []
+    return [row_count - value_count if first.nulls_first else value_count]
 
 
 def _maybe_condition(draw: DrawFn, scope: ConditionScope) -> Term | None:

@@ -88,7 +88,13 @@ def worlds(
         )
         tables[name] = draw(other)
     pools = _pools(tables[LEFT], own)
-    scope = ConditionScope(capabilities, pools, has_third, block_ends=_block_ends(tables[LEFT]))
+    scope = ConditionScope(
+        capabilities,
+        pools,
+        has_third,
+        block_ends=_block_ends(tables[LEFT]),
+        value_counts=_value_counts(tables[LEFT]),
+    )
     # Large tables are there for LIMIT and the order, and all orders by columns alone are alike.
     if scope.has_functions("expression") and (scope.is_large or draw(st.booleans())):
         scope = replace(scope, shared=shared_operand(draw, scope))
@@ -143,6 +149,14 @@ def _areas_of_a_world(draw: DrawFn, areas: Sequence[str], *, is_large: bool) -> 
 def _block_ends(table: StoredTable) -> tuple[int, ...]:
     """Return the number of rows up to the end of each block that has rows."""
     return tuple(accumulate(len(block) for block in table.blocks if block))
+
+
+def _value_counts(table: StoredTable) -> dict[str, int]:
+    """Return the number of rows that have a value, by column."""
+    return {
+        column.name: sum(cell is not None for cell in table.cells(column.name))
+        for column in table.queried_columns
+    }
 
 
 def _pools(table: StoredTable, drawn_from: Sequence[ValuePool]) -> dict[str, ValuePool]:
