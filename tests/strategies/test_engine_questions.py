@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from dataclasses import replace
+from itertools import accumulate
 
 import pyarrow.parquet as pq
 import pytest
@@ -56,6 +57,40 @@ def test_worlds_reach_each_area_type_join_and_kind_of_file(drawn_worlds):
     assert {"", None} <= {text for table in tables for texts in partitions(table) for text in texts.values()}
     # Several pages, vectors of 2,048 rows.
     assert any(len(block) >= 2_048 for table in tables for block in table.blocks)
+
+
+def test_orders_are_cut_where_they_go_from_values_to_null(drawn_worlds):
+    """Several large tables have an OFFSET of just so many rows, which no end of a block is."""
+    cut = 0
+    for world in drawn_worlds:
+        table = world.tables["t"]
+        ends = {end + step for end in accumulate(map(len, table.blocks)) for step in (-1, 0, 1)}
+        for question in world.questions:
+            if question.area != "topk" or not isinstance(question.order[0].by, Column):
+                continue
+            cells = table.cells(question.order[0].by.name)
+            null_count = cells.count(None)
+            boundary = null_count if question.order[0].nulls_first else len(cells) - null_count
+            cut += len(cells) >= 300 and question.offset == boundary and boundary not in ends
+    assert cut >= 3
+
+
+def test_conditions_of_limit_are_negated_half_of_the_time(drawn_worlds):
+    """Most conditions are true for few rows, all of which a LIMIT takes."""
+    limited = [
+        question.source.where.function == "not"
+        for world in drawn_worlds
+        for question in world.questions
+        if question.area == "limit" and isinstance(question.source.where, Call)
+    ]
+    assert sum(limited) > len(limited) / 3
+
+
+def test_up_to_half_of_many_switches_are_set_at_once():
+    """Some faults need two at once, which are rarely both among three of twelve."""
+    switches = {f"switch {number}": ("on", "off") for number in range(12)}
+    counts = Counter(len(world.settings) for world in many(Capabilities(settings=switches), 15))
+    assert set(counts) == {0, 1, 2, 3, 6}
 
 
 def test_operands_of_every_test_are_expressions_and_lists_have_up_to_two_thousand_members(drawn_worlds):
