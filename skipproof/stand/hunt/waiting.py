@@ -30,7 +30,7 @@ class Shrinking:
     Attributes:
         cure: The cure that its smaller worlds have, too, so that they do not show another fault; or None.
         is_shrunk_before: Whether a finding was made of it, which may show another fault.
-        is_its_turn: Whether it was the next to be shrunk, and goes on before others.
+        is_its_turn: Whether its turn has come, so that it goes on before others.
         start: The failure before it was shrunk.
         symptoms: Its traits, the functions of its question and its kind, before it was shrunk.
     """
