@@ -5,6 +5,7 @@ An engine is not asked for what it lacks.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate
 
 from hypothesis import strategies as st
@@ -65,28 +66,18 @@ def worlds(
     has_third = can_have_third and draw(_ONE_IN_FOUR)
     others = {RIGHT: RIGHT_PREFIX} if areas[0] in _OF_TWO_TABLES else {}
     others |= {THIRD: THIRD_PREFIX} if has_third else {}
-    left = stored_tables(
+    stored = partial(
+        stored_tables,
         own,
-        repeats=ONCE if has_third else repeats,
         writers=capabilities.writers,
         layouts=capabilities.layouts,
         decoys=_decoys(able),
         has_lists=able.has_functions("list element"),
     )
-    tables = {LEFT: draw(left)}
+    tables = {LEFT: draw(stored(repeats=ONCE if has_third else repeats))}
     for name, prefix in others.items():
-        other = stored_tables(
-            own,
-            prefix=prefix,
-            # Two tables with thousands of equal keys each would have a join of millions of rows.
-            repeats=ONCE,
-            blocks_max=2,
-            writers=capabilities.writers,
-            layouts=capabilities.layouts,
-            decoys=_decoys(able),
-            has_lists=able.has_functions("list element"),
-        )
-        tables[name] = draw(other)
+        # Two tables with thousands of equal keys each would have a join of millions of rows.
+        tables[name] = draw(stored(prefix=prefix, repeats=ONCE, blocks_max=2))
     pools = _pools(tables[LEFT], own)
     scope = ConditionScope(
         capabilities,

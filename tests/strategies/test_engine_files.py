@@ -4,8 +4,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from strategies.engines.engine_tables import StoredLayout, StoredTable
-from strategies.engines.engine_values import values
-from strategies.engines.files import write_stored
+from strategies.engines.engine_values import TYPES, neighbours, order, values
+from strategies.engines.files import arrow_array, write_stored
 from strategies.engines.questions import Column
 
 
@@ -48,3 +48,14 @@ def test_a_narrower_file_holds_the_same_values(tmp_path, type_, cells, stored):
     first, second = map(pq.read_table, paths)
     assert str(second.schema.field("a").type) == stored
     assert repr(first["a"].to_pylist()) == repr(second["a"].to_pylist())
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_each_type_has_values_in_order_and_pyarrow_holds_them(type_):
+    known = values(type_)
+    assert len(known) >= 2
+    ordered = sorted(known, key=lambda value: order(value, type_))
+    assert len(ordered) == len(known)
+    assert arrow_array(type_, [*known, None]).null_count == 1
+    for value in known:
+        assert all(near in values(type_) or near != value for near in neighbours(value, type_))
