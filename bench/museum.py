@@ -11,8 +11,9 @@ the engine with nothing to prune by and the reference. The seconds are those of 
 nor judging is counted. Several jobs share the machine.
 
 With several seeds a release is convicted if it is so by two thirds of them. The result of each release and
-seed is appended to a file as a line of JSON; a later run with the same seconds takes from there what is in it
-already, unless the release could not be asked. The command fails if one release is not convicted.
+seed is appended to a file as a line of JSON; a later run of the same code with the same seconds takes from
+there what is in it already, unless the release could not be asked. The command fails if one release is not
+convicted.
 """
 
 import argparse
@@ -20,6 +21,8 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +30,10 @@ from museums.releases import ROOMS, Release
 from museums.trials import make_environments, try_release
 from rich.console import Console
 from rich.table import Table
+
+import oracles.answers
+import skipproof.stand
+import strategies.engines
 
 SECONDS_MAX = 300.0
 _DIRECTORY = Path(__file__).parent.parent / ".museum"
@@ -44,17 +51,34 @@ def run_trials(
             for release, seed in tasks
         }
         for trial in as_completed(trials):
-            yield {"seed": trials[trial], "seconds_max": seconds_max, **trial.result().to_dict()}
+            of_run = {"code": state_of_code(), "seconds_max": seconds_max}
+            yield {"seed": trials[trial], **of_run, **trial.result().to_dict()}
+
+
+@cache
+def state_of_code() -> str:
+    """Return a hash of the code of what is drawn, of the stand, of the judge, and of the trials."""
+    packages = (strategies.engines, skipproof.stand, oracles.answers)
+    directories = [Path(package.__path__[0]) for package in packages] + [Path(__file__).with_name("museums")]
+    digest = sha256()
+    for path in (path for directory in directories for path in sorted(directory.rglob("*.py"))):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def saved_results(path: Path, *, seconds_max: float) -> dict[tuple[str, int], dict[str, Any]]:
-    """Return the results of a file by release and seed: of the same seconds, and of those that were asked."""
+    """Return the results of a file by release and seed.
+
+    They are of this code and of the same seconds, and of releases that were asked.
+    """
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     results = [json.loads(line) for line in lines]
     return {
         (result["release"], result["seed"]): result
         for result in results
-        if result["seconds_max"] == seconds_max and not result["because"]
+        if result.get("code") == state_of_code()
+        and result["seconds_max"] == seconds_max
+        and not result["because"]
     }
 
 

@@ -209,9 +209,16 @@ def result(name, seed, **more):
     }
 
 
-def test_results_are_taken_from_the_file_but_those_of_other_seconds_or_of_no_question(museum, tmp_path):
+def test_results_of_the_same_code_and_seconds_are_taken_from_the_file_if_they_were_asked(museum, tmp_path):
     path = tmp_path / "room.jsonl"
-    lines = [result("a", 1), result("a", 2, because="it ended"), result("b", 1, seconds_max=300.0)]
+    mine, other = {"code": museum.state_of_code()}, {"code": "another"}
+    lines = [
+        result("a", 1, **mine),
+        result("a", 2, because="it ended", **mine),
+        result("a", 3, **other),
+        result("a", 4),
+        result("b", 1, **mine | {"seconds_max": 300.0}),
+    ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     assert museum.saved_results(path, seconds_max=5.0) == {("a", 1): lines[0]}
     assert museum.saved_results(tmp_path / "none", seconds_max=5.0) == {}
@@ -230,7 +237,8 @@ def test_a_second_run_tries_only_what_the_file_lacks(museum, monkeypatch, tmp_pa
     def run_trials(tasks, environments, *, jobs, seconds_max):
         for release, seed in tasks:
             tried.append((release.name, seed))
-            yield result(release.name, seed, convicted=seed != 9, seconds_max=seconds_max)
+            of_run = {"code": museum.state_of_code(), "seconds_max": seconds_max}
+            yield result(release.name, seed, convicted=seed != 9, **of_run)
 
     monkeypatch.setattr(museum, "run_trials", run_trials)
     name = museum.ROOMS[2][0].name
