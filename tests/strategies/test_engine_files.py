@@ -59,3 +59,14 @@ def test_each_type_has_values_in_order_and_pyarrow_holds_them(type_):
     assert arrow_array(type_, [*known, None]).null_count == 1
     for value in known:
         assert all(near in values(type_) or near != value for near in neighbours(value, type_))
+
+
+def test_decimals_have_widths_in_bytes_that_are_powers_of_two_and_others(tmp_path):
+    decimals = [type_ for type_ in TYPES if type_.startswith("decimal")]
+    columns = (*(Column(f"c{at}", type_) for at, type_ in enumerate(decimals)), Column("rid", "int64"))
+    table = StoredTable(columns=columns, blocks=(((*("0.00",) * len(decimals), 0),),))
+    (path,) = write_stored(table, tmp_path)
+    schema = pq.read_metadata(path).schema
+    widths = {schema.column(at).length for at in range(len(decimals))}
+    assert {4, 16} <= widths
+    assert len([width for width in widths if width.bit_count() > 1]) >= 3
