@@ -82,7 +82,7 @@ def test_large_tables_are_asked_for_what_needs_many_rows(monkeypatch: pytest.Mon
 def test_the_writers_that_a_user_asked_for_write_half_of_the_tables() -> None:
     writers: Writers = {"pyarrow": {}, "reader": {}, "another": {}}
     rounds, of_rounds = Rounds(capabilities(SmallEngine(), writers=writers), 0), list[World]()
-    for _ in range(12):
+    for _ in range(30):
         rounds.draw(of_rounds.append)
     counts = Counter(table.layout.writer for world in of_rounds for table in world.tables.values())
     assert 0.4 < counts["another"] / counts.total() < 0.6
