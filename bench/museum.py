@@ -43,6 +43,8 @@ def run_trials(
     tasks: Sequence[tuple[Release, int]], environments: Path, *, jobs: int, seconds_max: float
 ) -> Iterator[dict[str, Any]]:
     """Try each release with each seed, and yield each result when it ends; install all environments first."""
+    # Hashed before the trials, because the code may change while they run.
+    of_run = {"code": state_of_code(), "seconds_max": seconds_max}
     for release, _ in tasks:
         make_environments(release, environments)
     with ProcessPoolExecutor(max_workers=jobs) as pool:
@@ -51,7 +53,6 @@ def run_trials(
             for release, seed in tasks
         }
         for trial in as_completed(trials):
-            of_run = {"code": state_of_code(), "seconds_max": seconds_max}
             yield {"seed": trials[trial], **of_run, **trial.result().to_dict()}
 
 
