@@ -52,12 +52,12 @@ def test_a_narrower_file_holds_the_same_values(tmp_path, type_, cells, stored):
 
 @pytest.mark.parametrize("type_", TYPES)
 def test_each_type_has_values_in_order_and_pyarrow_holds_them(type_):
-    known = values(type_)
-    assert len(known) >= 2
-    ordered = sorted(known, key=lambda value: order(value, type_))
-    assert len(ordered) == len(known)
-    assert arrow_array(type_, [*known, None]).null_count == 1
-    for value in known:
+    all_values = values(type_)
+    assert len(all_values) >= 2
+    ordered = sorted(all_values, key=lambda value: order(value, type_))
+    assert len(ordered) == len(all_values)
+    assert arrow_array(type_, [*all_values, None]).null_count == 1
+    for value in all_values:
         assert all(near in values(type_) or near != value for near in neighbours(value, type_))
 
 
