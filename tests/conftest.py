@@ -5,17 +5,18 @@ import os
 import random
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from hypothesis.internal.conjecture import providers
 from iceberg_runtime import runtime_jar
 from machine import worker_count
 from searches import ANEW as SEARCH_ANEW
 
 from skipproof.sessions import spark_session
+from strategies.constants import no_constants_of_modules
 
 os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).parent / "spark_conf"))
 SLOW_TESTS = Path(__file__).with_name("slow_tests.txt")
@@ -56,11 +57,12 @@ def pytest_configure(config: pytest.Config) -> None:
     It searches for what other runs remember.
 
     Any other run draws no constants of the project's modules: which modules a worker has imported depends on
-    the tests that it got before. Hypothesis has no setting for that.
+    the tests that it got before.
     """
     if not goes_deep(config):
-        assert callable(providers.is_local_module_file), "this release of Hypothesis finds modules otherwise"
-        providers.is_local_module_file = lambda _: False
+        whole_run = ExitStack()
+        whole_run.enter_context(no_constants_of_modules())
+        config.add_cleanup(whole_run.close)
         return
     os.environ[SEARCH_ANEW] = "1"
     if config.getoption("--hypothesis-seed", default=None) is None:

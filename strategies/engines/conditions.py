@@ -147,7 +147,7 @@ _ATOMS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Atom], ...] = (
     (("is not distinct from", "is distinct from"), ("float",), _null_safe),
     *[(("in",), (), _members)] * 4,
     # Half of the operands are expressions, which NaN is seldom in.
-    *[(("in",), ("float",), _members)] * 3,
+    *[(("in",), ("float",), _members)] * 4,
     (("between",), (), _between),
     (("is nan",), ("float",), _is_nan),
     *[(("like",), ("string",), _like)] * 18,

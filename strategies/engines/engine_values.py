@@ -19,7 +19,7 @@ from strategies.engines.questions import Json
 TYPE_FAMILIES = (
     *[("int32", "int64", "int8", "int16")] * 5,
     *[("string",)] * 5,
-    *[("float64", "float64", "float32")] * 5,
+    *[("float64", "float64", "float32")] * 6,
     *[("timestamp(us)", "date", "timestamp(ms)", "timestamp(us)", "timestamp(ns)", "timestamp(us,UTC)")] * 3,
     *[("decimal(9,2)", "decimal(5,2)", "decimal(15,6)", "decimal(25,9)", *["decimal(38,10)"] * 2)] * 3,
     *[("uint64", "uint32", "uint16", "uint8")] * 2,
@@ -155,7 +155,7 @@ def neighbours(value: Json, type_: str) -> tuple[Json, ...]:
         all_values = values(type_)
         return tuple(near for near in (value - 1, value + 1) if min(all_values) <= near <= max(all_values))
     if type_ == "string":
-        return value[:-1], value + "a"
+        return (value[:-1], value + "a") if value else ("a",)
     return ()
 
 

@@ -58,7 +58,7 @@ def test_each_type_has_values_in_order_and_pyarrow_holds_them(type_):
     assert len(ordered) == len(all_values)
     assert arrow_array(type_, [*all_values, None]).null_count == 1
     for value in all_values:
-        assert all(near in values(type_) or near != value for near in neighbours(value, type_))
+        assert value not in neighbours(value, type_)
 
 
 def test_decimals_have_widths_in_bytes_that_are_powers_of_two_and_others(tmp_path):

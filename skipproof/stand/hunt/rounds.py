@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
+from strategies.constants import no_constants_of_modules
 from strategies.engines.capabilities import Capabilities
 from strategies.engines.engine_rows import LARGE, SMALL
 from strategies.engines.worlds import QUESTIONS_MAX, World, worlds
@@ -76,7 +77,8 @@ class Rounds:
             # Health checks judge the speed and size of examples; here they depend on the engine and the hunt.
             suppress_health_check=list(HealthCheck),
         )(given(strategy)(test))
-        seed(self.number)(test)()
+        with no_constants_of_modules():
+            seed(self.number)(test)()
 
     def _count(self, world: World) -> None:
         """Count the work that a world will take."""
