@@ -5,6 +5,7 @@ row, the pivot. Each condition may stand under NOT.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeAlias
 
 from hypothesis import strategies as st
@@ -34,6 +35,10 @@ def condition(draw: DrawFn, scope: ConditionScope, depth: int = 2) -> Term:
         return _atom(draw, scope)
     if shape == "not":
         return Call("not", (condition(draw, scope, depth - 1),))
+    if choose(draw, (False, False, True)):
+        # Sides of one column, such as an interval with an exception, are judged by the same statistics.
+        name = choose(draw, sorted(scope.pools))
+        scope = replace(scope, pools={name: scope.pools[name]})
     return Call(shape, tuple(condition(draw, scope, depth - 1) for _ in range(2)))
 
 
@@ -139,7 +144,8 @@ def _wider_constant(draw: DrawFn, scope: ConditionScope, tested: Operand) -> Ter
 
 # For each atom: the functions that it needs, and the beginnings of the types that it applies to.
 _ATOMS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Atom], ...] = (
-    (("=",), (), _equal),
+    # Bloom filters are asked by equality alone.
+    *[(("=",), (), _equal)] * 2,
     (("is null", "is not null"), (), _null_test),
     (("is null", "is not null"), (), _null_test),
     *[(("is not distinct from", "is distinct from"), (), _null_safe)] * 2,

@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 
 import skipproof.stand.hunt
 import strategies.engines
@@ -15,9 +16,11 @@ from skipproof.stand.hunt.hunting import capabilities
 from skipproof.stand.hunt.rounds import Rounds
 from skipproof.stand.reference.engine import SmallEngine
 from strategies.engines.capabilities import ConditionScope
-from strategies.engines.engine_rows import LARGE
+from strategies.engines.conditions import condition
+from strategies.engines.engine_rows import LARGE, ValuePool
 from strategies.engines.engine_tables import Writers
 from strategies.engines.joins import LEFT
+from strategies.engines.questions import Call, Column, Term, subterms
 from strategies.engines.worlds import World, worlds
 
 # A release in three parts, or an engine's in two; a number of an issue or a pull request.
@@ -74,9 +77,32 @@ def far_limits(of_run: Sequence[World]) -> float:
 
 def test_large_tables_are_asked_for_what_needs_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mutant asks them for what small ones are asked for."""
-    share = far_limits(large_worlds(30))
+    share = far_limits(large_worlds(60))
     monkeypatch.setattr(ConditionScope, "is_large", False)
-    assert share > 0.03 > far_limits(large_worlds(30))
+    assert share > 0.03 > far_limits(large_worlds(60))
+
+
+def share_of_one_column(count: int) -> float:
+    """The share of conjunctions and disjunctions of two atoms that are of one of three columns."""
+    scope = ConditionScope(capabilities(SmallEngine()), {name: ValuePool("int32", (1, 2)) for name in "abc"})
+    counts: Counter[bool] = Counter()
+
+    @settings(max_examples=count, phases=(Phase.generate,), derandomize=True, database=None, deadline=None)
+    @given(st.composite(condition)(scope))
+    def look(term: Term) -> None:
+        for part in subterms(term):
+            if isinstance(part, Call) and part.function in ("and", "or"):
+                of_sides = [{p for p in subterms(side) if isinstance(p, Column)} for side in part.of]
+                if all(len(columns) == 1 for columns in of_sides):
+                    counts[of_sides[0] == of_sides[1]] += 1
+
+    look()
+    return counts[True] / counts.total()
+
+
+def test_more_than_half_of_conjunctions_are_of_one_of_three_columns() -> None:
+    """Without a preference it is two in five; an interval of a column has two sides."""
+    assert 0.5 < share_of_one_column(500) < 0.8
 
 
 def test_the_writers_that_a_user_asked_for_write_half_of_the_tables() -> None:

@@ -187,16 +187,21 @@ def test_a_finding_among_the_kept_questions_needs_no_corpus(corpus_folder, tmp_p
     assert outcome.contradiction == finding.outcome.contradiction
 
 
-def test_questions_that_an_engine_does_not_have_stay_in_the_corpus_unasked(corpus_folder):
-    every = kept_worlds(corpus_folder)
+def test_questions_that_an_engine_does_not_have_stay_in_the_corpus_unasked(corpus_folder, tmp_path):
+    shutil.copytree(corpus_folder, tmp_path, dirs_exist_ok=True)
+    world, *_ = kept_worlds(corpus_folder)
+    with_switch = replace(world, settings={"statistics": "no bounds"})
+    Corpus(tmp_path).add(with_switch, [result_with("pages")] * len(world.questions))
+    Corpus(tmp_path).finish(4, 1)
+    every = kept_worlds(tmp_path)
     able = capabilities(SmallEngine(), areas=("topk",))
     without_switches = replace(able, settings={})
     assert {question.area for world in every for question in world.questions} == {"filter", "topk"}
-    assert {
-        question.area for world in Corpus(corpus_folder).worlds(able) for question in world.questions
-    } == {"topk"}
-    assert any(world.settings for world in every)
-    assert not any(world.settings for world in Corpus(corpus_folder).worlds(without_switches))
+    assert {question.area for world in Corpus(tmp_path).worlds(able) for question in world.questions} == {
+        "topk"
+    }
+    assert with_switch in every
+    assert not any(world.settings for world in Corpus(tmp_path).worlds(without_switches))
 
 
 @pytest.mark.parametrize("name", ["worlds/0.json", "index.json"])
@@ -289,7 +294,7 @@ def test_the_plan_of_a_field_of_a_struct_is_that_of_its_path(tmp_path):
 def kept_world(world, *effects_, questions=1, rows=1):
     """A world of so many equal questions and rows, with what became of the first."""
     (name, table), *_ = world.tables.items()
-    table = replace(table, blocks=(table.blocks[0][:1] * rows,))
+    table = replace(table, blocks=(((None,) * len(table.columns),) * rows,))
     others = ((),) * (questions - 1)
     return KeptWorld(
         replace(world, tables={name: table}, questions=(A_IS_ONE,) * questions), (effects_, *others)
