@@ -303,7 +303,7 @@ def _if(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand:
 def _cast(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
     """Draw a cast of integers; only TRY_CAST is of values that the type does not hold."""
     kind = choose(draw, [kind for kind in ("try cast", "cast") if scope.has_functions(kind)])
-    target = choose(draw, ("int64", "float64", *("string",) * 5, "int32", "int8", "int16"))
+    target = choose(draw, ("int64", "float64", *("string",) * 7, "int32", "int8", "int16"))
     return _cast_to(inner, kind, target)
 
 
@@ -360,7 +360,7 @@ _CALLS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Apply], ...] = (
     *[(("//",), INTEGERS, _quotient)] * 2,
     *[(("negate", "abs"), INTEGERS, _sign)] * 2,
     (("<<", ">>"), INTEGERS, _shift),
-    *[(("cast",), INTEGERS, _cast)] * 9,
+    *[(("cast",), INTEGERS, _cast)] * 12,
     *[(("cast", "try cast"), INTEGERS, _narrow_cast)] * 8,
     (("float arithmetic", "+", "-", "*"), _FLOATS, _float_arithmetic),
     *[(("lower", "upper", "length"), ("string",), _text)] * 2,
