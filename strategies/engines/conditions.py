@@ -144,7 +144,7 @@ def _wider_constant(draw: DrawFn, scope: ConditionScope, tested: Operand) -> Ter
 
 # For each atom: the functions that it needs, and the beginnings of the types that it applies to.
 _ATOMS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Atom], ...] = (
-    # Bloom filters are asked by equality alone.
+    # Of comparisons, bloom filters answer equality alone.
     *[(("=",), (), _equal)] * 2,
     (("is null", "is not null"), (), _null_test),
     (("is null", "is not null"), (), _null_test),
