@@ -37,7 +37,7 @@ class TopRows:
     def __call__(self, rows: Rows) -> list[Row]:
         """Return the first of some rows, which begin with those that were returned last."""
         others = rows[len(self._kept) :]
-        keyed = [*self._kept, *((*(value(row) for value in self._values), row) for row in others)]
+        keyed = [*self._kept, *zip(*(map(value, others) for value in self._values), others, strict=True)]
         # By the last key first, because sorting is stable.
         for at, key in reversed(list(enumerate(self._order))):
             nulls = [entry for entry in keyed if entry[at] is None]
