@@ -16,7 +16,7 @@ from skipproof.stand.hunt.corpus import Corpus
 from skipproof.stand.hunt.examining import QuestionResult, Write, examine
 from skipproof.stand.hunt.failures import Clock, Failures, IsSought
 from skipproof.stand.hunt.fences import without_fenced_questions
-from skipproof.stand.hunt.races import find_race
+from skipproof.stand.hunt.races import find_race, question_to_ask_again
 from skipproof.stand.hunt.rounds import Rounds
 from skipproof.stand.hunt.state import EarlierFinding as EarlierFinding
 from skipproof.stand.hunt.state import Finding as Finding
@@ -32,7 +32,7 @@ from strategies.engines.worlds import World
 # Tightness is measured in one world of so many.
 WORLDS_PER_TIGHTNESS = 3
 # A question of one world of so many is asked again and again with several threads.
-WORLDS_PER_RACE = 10
+WORLDS_PER_RACE = 4
 # While there is a corpus, one world of so many is explained: that may take as long as asking it.
 WORLDS_PER_EXPLANATION = 4
 
@@ -204,11 +204,16 @@ class _Round:
         self._progress(state)
 
     def _look_for_race(self, world: World, outcomes: list[QuestionResult]) -> None:
-        """Ask the first question of some worlds with several threads, and handle a wrong answer."""
+        """Ask a question of some worlds with several threads, and handle a wrong answer."""
         state, since = self._state, self._clock()
         if state.worlds % WORLDS_PER_RACE or self._limits.are_reached(state):
             return
-        race = find_race(self._worker, world, outcomes[0], write=self._write)
+        chosen = question_to_ask_again(outcomes, state.asked_again)
+        if chosen is None:
+            return
+        kind, outcome = chosen
+        state.asked_again[kind] += 1
+        race = find_race(self._worker, world, outcome, write=self._write)
         state.seconds += self._clock() - since
         if race is not None:
             self._failures.handle(*race, seed=self._rounds.number)

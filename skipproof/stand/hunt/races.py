@@ -3,6 +3,7 @@
 Each answer is judged by itself, against all answers that are right: two right answers may differ.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +16,8 @@ from skipproof.stand.workers.workers import EngineClient, Hello
 from strategies.engines.questions import Json
 from strategies.engines.worlds import World
 
+# Filters that a query makes while it runs, which its threads share, come of these classes of questions.
+_CLASSES_OF_SHARED_FILTERS = frozenset({"aggregate", "join", "topk"})
 # A question is asked so many times with several threads; if one answer is wrong, `REPEATS` times.
 _TIMES, REPEATS = 5, 20
 
@@ -74,18 +77,37 @@ def find_disagreement(hello: Hello, world: World, ask_times: AskTimes) -> RaceCo
     return count_race(hello, world, ask_times)
 
 
+def question_to_ask_again(
+    outcomes: Sequence[QuestionResult], times: Counter[str]
+) -> tuple[str, QuestionResult] | None:
+    """Return the result of the right one of some questions to ask with several threads, and its kind.
+
+    The kind is the class of a question whose threads share filters, or empty. Of several questions it is the
+    first of the kind that was asked again the fewest times; None if no answer is right.
+
+    Args:
+        times: The number of questions of each kind that were asked again.
+    """
+    kinds = [
+        (outcome.question.area if outcome.question.area in _CLASSES_OF_SHARED_FILTERS else "", outcome)
+        for outcome in outcomes
+        if outcome.contradiction is None and not outcome.refused and is_asked_again(outcome)
+    ]
+    return min(kinds, key=lambda kind: times[kind[0]], default=None)
+
+
 def find_race(
     worker: EngineClient, world: World, outcome: QuestionResult, *, write: Write
 ) -> tuple[World, QuestionResult] | None:
-    """Ask a question that was answered rightly a few times with several threads.
+    """Ask a question that was answered rightly a few times with several threads, if the engine has a switch.
 
     Returns:
         A world with the one question in which an answer was wrong, and one was again among `REPEATS`, with
         its result; None if there is none.
     """
-    if outcome.contradiction is not None or outcome.refused or not is_asked_again(outcome):
+    parallels = list(parallel_worlds(worker.hello, replace(world, questions=(outcome.question,))))
+    if not parallels:
         return None
-    alone = replace(world, questions=(outcome.question,))
     expected = outcome.without["rows"]
     with TemporaryDirectory(prefix="skipproof-") as directory:
         forms = {
@@ -93,7 +115,7 @@ def find_race(
             for name, table in world.tables.items()
         }
         ask_times = asker(worker, forms, expected)
-        for parallel in parallel_worlds(worker.hello, alone):
+        for parallel in parallels:
             if not _count_wrong(ask_times(parallel, _TIMES)):
                 continue
             for contradiction, answer in ask_times(parallel, REPEATS):

@@ -73,6 +73,7 @@ class Hunt:
         fenced: The number of failures behind each fence, by the ordinal of the finding.
         asked_behind: The number of questions that were asked although they are behind a fence, likewise.
         unasked: The number of questions that were not asked because they are behind a fence.
+        asked_again: The number of questions that were asked with several threads, by their kind.
         unshrunk: The number of failures that were dropped because one like them waits to be shrunk.
         worlds_shrinking: The number of worlds examined for shrinking.
         skippable, skipped: Numbers of row groups by the family of the condition; `tightness` defines them.
@@ -90,6 +91,7 @@ class Hunt:
     fenced: Counter[int] = field(default_factory=Counter)
     asked_behind: Counter[int] = field(default_factory=Counter)
     unasked: int = 0
+    asked_again: Counter[str] = field(default_factory=Counter)
     unshrunk: int = 0
     seconds: float = 0.0
     seconds_shrinking: float = 0.0

@@ -1,5 +1,6 @@
 """A question that is wrong at times is asked again and again before it is called a race."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -14,7 +15,7 @@ from skipproof.stand.hunt.causes import traits
 from skipproof.stand.hunt.examining import QuestionResult, examine
 from skipproof.stand.hunt.findings import Blame, ConfirmedFinding, blame_text, confirm
 from skipproof.stand.hunt.hunting import Limits, capabilities, hunt
-from skipproof.stand.hunt.races import RaceCount, find_race
+from skipproof.stand.hunt.races import RaceCount, find_race, question_to_ask_again
 from skipproof.stand.hunt.state import Finding
 from skipproof.stand.reference.engine import SmallEngine
 from skipproof.stand.workers.workers import EngineClient, Worker
@@ -116,6 +117,29 @@ def test_two_right_answers_that_differ_are_no_race(monkeypatch: pytest.MonkeyPat
     assert race_in(Varying(), question(limit=1)) is None
     monkeypatch.setattr(races, "find_contradiction", by_equality)
     assert race_in(Varying(), question(limit=1)) is not None
+
+
+def result(area: str, **of_result: Any) -> QuestionResult:
+    return QuestionResult(question=replace(question(), area=area), **of_result)
+
+
+def test_of_questions_whose_threads_share_filters_each_class_is_asked_again_as_often() -> None:
+    """All other classes together are asked as often as one of these."""
+    outcomes = [result(area) for area in ("filter", "window", "aggregate", "set", "join", "topk", "limit")]
+    times: Counter[str] = Counter()
+    for _ in range(12):
+        chosen = question_to_ask_again(outcomes, times)
+        assert chosen is not None
+        times[chosen[0]] += 1
+    assert times == {"": 3, "aggregate": 3, "join": 3, "topk": 3}
+
+
+def test_what_is_wrong_refused_or_a_change_is_not_asked_again() -> None:
+    wrong = Contradiction(Discrepancy.LOST, "one row less")
+    change = QuestionResult(question=replace(question(), area="dml", change="a"))
+    outcomes = [result("join", contradiction=wrong), result("join", refused="no such type"), change]
+    assert question_to_ask_again(outcomes, Counter()) is None
+    assert question_to_ask_again([*outcomes, result("join")], Counter()) == ("join", result("join"))
 
 
 def races_in_hunt() -> list[Mapping[str, str]]:
