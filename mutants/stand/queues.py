@@ -1,5 +1,7 @@
 """Queues that a loud fault fills or holds up, and failures that are taken for what they were shrunk to."""
 
+from dataclasses import replace
+
 from skipproof.stand.hunt.causes import AGAINST_THE_REFERENCE
 from skipproof.stand.hunt.failures import Failures
 from skipproof.stand.hunt.waiting import WAITING_MAX, Shrinking, Waiting
@@ -72,3 +74,37 @@ class AnyWrongRowsFirst(Waiting):
         shrinking = super().pop()
         self._by_key.update(aside)
         return shrinking
+
+
+class AnyRankLeavesFirst(Waiting):
+    """It leaves out the failure with the commonest symptoms, of whatever rank."""
+
+    def _count_of_rank(self, rank: tuple[bool, bool]) -> int:
+        """Return the same for each rank."""
+        return 0
+
+
+class KnowsNoFault(Failures):
+    """It shrinks each failure of a fault that many findings show."""
+
+    def _count_if_fault_is_known(self, shrinking: Shrinking) -> bool:
+        """Return False."""
+        return False
+
+
+class ForeverKnown(Failures):
+    """It handles no failure as if no fault were known."""
+
+    def _count_if_fault_is_known(self, shrinking: Shrinking) -> bool:
+        """Count a failure as if it were of another world."""
+        failure = replace(shrinking.failure, examples=1)
+        return super()._count_if_fault_is_known(Shrinking(failure, shrinking.cure))
+
+
+class TakenByTheirSwitches(Failures):
+    """It takes a failure for one of a known fault if it has its switches, whether it needs them or not."""
+
+    def _count_if_fault_is_known(self, shrinking: Shrinking) -> bool:
+        """Count a failure with the switches of each finding so far."""
+        settings = [finding.world.settings.items() for finding in self._state.findings]
+        return bool(settings) and all(own <= shrinking.failure.world.settings.items() for own in settings)

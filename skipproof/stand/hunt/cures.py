@@ -77,10 +77,13 @@ def _variations(worker: EngineClient, finding: Finding, world: World) -> Iterato
 def is_cured(finding: Finding, outcome: QuestionResult) -> bool:
     """Tell whether the answer to a variation is right and was compared.
 
-    Where rows were lost, an empty answer that is right says nothing: there is no row to lose.
+    If the reference contradicts the finding, it must have an opinion of the variation. Where rows were lost,
+    an empty answer that is right says nothing: there is no row to lose.
     """
     assert finding.outcome.contradiction is not None
     if outcome.contradiction is not None or outcome.refused:
+        return False
+    if outcome.no_opinion and AGAINST_THE_REFERENCE in finding.traits:
         return False
     loses_rows = finding.outcome.contradiction.verdict is Discrepancy.LOST
     return not loses_rows or bool(outcome.expected["rows"])

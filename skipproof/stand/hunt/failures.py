@@ -1,7 +1,8 @@
 """The failures of a hunt: they are shrunk within a budget, and kept unless they are duplicates.
 
 A failure that cannot be shrunk now, because shrinking has used up its share of the hunt, waits until there is
-time again, or the hunt ends. A cause whose duplicates are a large share of the failures is fenced off.
+time again, or the hunt ends. A cause whose duplicates are a large share of the failures is fenced off. A
+fault that several findings show, as the same cures tell, gives no more of them.
 """
 
 import time
@@ -12,10 +13,17 @@ from typing import TypeAlias
 
 from skipproof.stand.hunt import fences
 from skipproof.stand.hunt.causes import traits, type_traits
-from skipproof.stand.hunt.duplicates import Examine, Switches, another_cure, has_cure
+from skipproof.stand.hunt.duplicates import (
+    Examine,
+    Switches,
+    another_cure,
+    cures_at_fault,
+    has_cure,
+    is_cured_by_each,
+)
 from skipproof.stand.hunt.examining import QuestionResult
 from skipproof.stand.hunt.shrinking import Fails, tried_worlds
-from skipproof.stand.hunt.state import Fence, Finding, Hunt, Limits
+from skipproof.stand.hunt.state import FINDINGS_PER_CAUSE, Fence, Finding, Hunt, Limits
 from skipproof.stand.hunt.varying import Cure
 from skipproof.stand.hunt.waiting import Shrinking, Waiting, failure_kind
 from strategies.engines.worlds import World
@@ -23,6 +31,8 @@ from strategies.engines.worlds import World
 # Of the failures like a finding, the first `_SHRUNK_FIRST` of each family of types are shrunk, then one in
 # `_SHRUNK_ONE_IN`: what is wrong in one type only must not be taken for what is wrong in all.
 _SHRUNK_FIRST, _SHRUNK_ONE_IN = 3, 10
+# Of the worlds with failures, one in so many is handled as if no fault were known from its cures.
+_IGNORING_FAULTS_ONE_IN = 20
 # The most worlds that are examined to find the traits of a fence, or a failure outside of it.
 _TRIES_PER_FENCE = 100
 
@@ -56,6 +66,8 @@ class Failures:
         # The number of failures that resemble each finding, of each set of families of types.
         self._alike: Counter[tuple[int, frozenset[str]]] = Counter()
         self._known: Counter[int] = Counter(state.again)
+        # By the ordinals of findings their cures, where these tell what is at fault.
+        self._faults: dict[int, frozenset[Cure]] = {}
 
     def handle(self, alone: World, outcome: QuestionResult, *, seed: int) -> None:
         """Shrink and keep a failure, let it wait, or count it if it is a duplicate or behind a fence.
@@ -79,7 +91,9 @@ class Failures:
         elif cure is None and ordinal is not None and not self._is_shrunk_again(ordinal, failure):
             self._count_duplicate(ordinal)
         elif self._sought(failure.world, failure.outcome):
-            self._take_up(Shrinking(failure, cure))
+            shrinking = Shrinking(failure, cure)
+            if not self._count_if_fault_is_known(shrinking):
+                self._take_up(shrinking)
 
     def continue_waiting(self) -> None:
         """Shrink failures that wait, as long as there is time for it."""
@@ -90,6 +104,8 @@ class Failures:
         """Shrink a failure that waited; if it was not begun and is a duplicate by now, count it."""
         if shrinking.steps is not None:
             self._shrink(shrinking)
+            return
+        if self._count_if_fault_is_known(shrinking):
             return
         ordinal = self._state.duplicated_finding(shrinking.failure.traits)
         cure = None if ordinal is None else self._cure_of_another_cause(shrinking.failure, ordinal)
@@ -103,7 +119,33 @@ class Failures:
     def finish(self) -> None:
         """Keep the failures that still wait as small as they are."""
         while self._waiting:
-            self._keep(self._waiting.pop())
+            shrinking = self._waiting.pop()
+            if shrinking.steps is not None or not self._count_if_fault_is_known(shrinking):
+                self._keep(shrinking)
+
+    def _count_if_fault_is_known(self, shrinking: Shrinking) -> bool:
+        """Count a failure if cures that several findings share cure it, too, and tell whether they do."""
+        failure = shrinking.failure
+        if failure.examples % _IGNORING_FAULTS_ONE_IN == 0:
+            return False
+        for cures in dict.fromkeys(self._faults.values()):
+            ordinals = [ordinal for ordinal, others in self._faults.items() if cures <= others]
+            if len(ordinals) >= FINDINGS_PER_CAUSE and is_cured_by_each(
+                failure, cures, examine=self._examine_for_shrinking, switches=self._switches
+            ):
+                if not shrinking.is_shrunk_before:
+                    self._count_duplicate(ordinals[0])
+                return True
+        return False
+
+    def _learn_fault(self) -> None:
+        """Look for cures of the last finding that tell what is at fault."""
+        state = self._state
+        cures = cures_at_fault(
+            state.findings[-1], examine=self._examine_for_shrinking, switches=self._switches
+        )
+        if cures:
+            self._faults[len(state.earlier) + len(state.findings) - 1] = cures
 
     def _another_cure(self, failure: Finding, ordinal: int | None, fence: Fence | None) -> Cure | None:
         """Return a cure that tells a failure from the finding like it, or from the cause behind a fence.
@@ -162,7 +204,8 @@ class Failures:
         """
         self._run(shrinking)
         if shrinking.is_done:
-            self._keep(shrinking)
+            if self._keep(shrinking):
+                self._learn_fault()
             self._start_again(shrinking)
         else:
             self._let_wait(shrinking)
@@ -260,8 +303,8 @@ class Failures:
         self._state.seconds_shrinking += self._clock() - since
         self._state.worlds_shrinking += 1
 
-    def _keep(self, shrinking: Shrinking) -> None:
-        """Add a failure to the findings, or count it if it is a duplicate."""
+    def _keep(self, shrinking: Shrinking) -> bool:
+        """Add a failure to the findings, or count it if it is a duplicate; tell whether it was added."""
         failure = shrinking.failure
         # If the reference contradicts, the result's question has no LIMIT.
         world = replace(failure.world, questions=(failure.outcome.question,))
@@ -269,8 +312,10 @@ class Failures:
         ordinal = self._state.duplicated_finding(failure.traits)
         if ordinal is None or self._cure_of_another_cause(failure, ordinal) is not None:
             self._state.findings.append(failure)
-        elif not shrinking.is_shrunk_before:
+            return True
+        if not shrinking.is_shrunk_before:
             self._count_duplicate(ordinal)
+        return False
 
     def _count_duplicate(self, ordinal: int) -> None:
         """Count a duplicate of a finding, and fence its cause off if it is loud."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from skipproof.stand.hunt.shrinking import with_terms
+from strategies.engines.engine_values import integer_range
 from strategies.engines.questions import Call, Column, Literal, Question, Relation, Subquery, Term, subterms
 
 _NEGATIONS = {
@@ -30,6 +31,7 @@ def expression_forms(question: Question) -> Iterator[tuple[str, Question]]:
         ("two comparisons instead of BETWEEN", _between_as_two),
         ("NOT pushed in", _not_pushed_in),
         ("operands swapped", _swap_operands),
+        ("CAST of what fits instead of TRY_CAST", _try_cast_as_cast),
         (NO_NULL_CONSTANT, _without_null_constant),
     ):
         yield name, _apply(question, rule)
@@ -126,6 +128,22 @@ def _swap_operands(term: Term) -> Term:
     if not isinstance(term, Call) or term.function not in _SWAPPED:
         return term
     return Call(_SWAPPED[term.function], term.of[::-1])
+
+
+def _try_cast_as_cast(term: Term) -> Term:
+    """Return TRY_CAST between integer types as CAST, with NULL instead of values that do not fit."""
+    if not isinstance(term, Call) or term.function != "try cast":
+        return term
+    (value,) = term.of
+    if not all(type_.startswith(("int", "uint")) for type_ in (value.type, term.type)):
+        return term
+    low, high = integer_range(term.type)
+    least, greatest = integer_range(value.type)
+    if low <= least and greatest <= high:
+        return Call("cast", (value,), term.type)
+    bounds = Literal(max(low, least), value.type), Literal(min(high, greatest), value.type)
+    fitting = Call("if", (Call("between", (value, *bounds)), value, Literal(None, value.type)), value.type)
+    return Call("cast", (fitting,), term.type)
 
 
 def _without_null_constant(term: Term) -> Term:

@@ -73,8 +73,9 @@ class Waiting:
     def add(self, shrinking: Shrinking) -> bool:
         """Let a failure wait, and return whether there was place for it and all others.
 
-        Of two with the same key, the one with fewer traits stays. If all places are taken, the one whose
-        rarest symptom is the commonest is left out; of several, the one with most traits.
+        Of two with the same key, the one with fewer traits stays. If all places are taken, one of the rank
+        with the most failures is left out: the one whose rarest symptom is the commonest; of several, the one
+        with most traits.
         """
         key = shrinking.key
         other = self._by_key.get(key)
@@ -95,13 +96,12 @@ class Waiting:
         had whose turn it was, then one of few traits. Most others are duplicates of one of few traits.
         """
 
-        def place(key: _Key) -> tuple[bool, bool, bool, bool, int, int]:
+        def place(key: _Key) -> tuple[bool, bool, tuple[bool, bool], int, int]:
             shrinking = self._by_key[key]
             return (
                 not shrinking.is_its_turn,
                 shrinking.cure is None,
-                _is_error(shrinking),
-                AGAINST_THE_REFERENCE in shrinking.start.traits,
+                _rank(shrinking),
                 _rarity(shrinking, self._turns),
                 _trait_count(shrinking),
             )
@@ -118,12 +118,21 @@ class Waiting:
             symptom for other in self._by_key.values() for symptom in other.symptoms
         )
 
-        def place(key: _Key) -> tuple[bool, int, int]:
+        def place(key: _Key) -> tuple[bool, int, int, int]:
             shrinking = self._by_key[key]
             may_go = shrinking.cure is None and not shrinking.is_its_turn
-            return may_go, _rarity(shrinking, counts), _trait_count(shrinking)
+            return (
+                may_go,
+                self._count_of_rank(_rank(shrinking)),
+                _rarity(shrinking, counts),
+                _trait_count(shrinking),
+            )
 
         return max(reversed(self._by_key), key=place)
+
+    def _count_of_rank(self, rank: tuple[bool, bool]) -> int:
+        """Return how many failures of a rank wait."""
+        return sum(_rank(other) == rank for other in self._by_key.values())
 
 
 def failure_kind(outcome: QuestionResult) -> tuple[str, ...]:
@@ -148,6 +157,11 @@ def _kind_anywhere(shrinking: Shrinking) -> tuple[str, ...]:
     """Return the kind of a failure, without the area of an error: one fault often raises in each."""
     kind = failure_kind(shrinking.failure.outcome)
     return kind[1:] if _is_error(shrinking) else kind
+
+
+def _rank(shrinking: Shrinking) -> tuple[bool, bool]:
+    """Return the rank of a failure: rows that only what is pruned gets wrong, other wrong rows, an error."""
+    return _is_error(shrinking), AGAINST_THE_REFERENCE in shrinking.start.traits
 
 
 def _is_error(shrinking: Shrinking) -> bool:

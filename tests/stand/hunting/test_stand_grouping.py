@@ -33,7 +33,13 @@ from strategies.engines.worlds import World, worlds
 
 RID = Column("rid", "int64")
 # Forms that mean the same in SQL.
-SAME = {"OR of = instead of IN", "two comparisons instead of BETWEEN", "NOT pushed in", "operands swapped"}
+SAME = {
+    "OR of = instead of IN",
+    "two comparisons instead of BETWEEN",
+    "NOT pushed in",
+    "operands swapped",
+    "CAST of what fits instead of TRY_CAST",
+}
 
 
 def engine(*names: str) -> SmallEngine:
@@ -309,6 +315,11 @@ def test_a_wrong_form_would_be_seen(
 ) -> None:
     monkeypatch.setitem(table, *entry)
     assert name in differing_forms()
+
+
+def test_a_cast_of_other_values_than_those_that_fit_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rewriting, "integer_range", lambda type_: (0, 1) if type_ != "int64" else (-2, 2))
+    assert "CAST of what fits instead of TRY_CAST" in differing_forms()
 
 
 def test_check_tells_and_saves_one_finding_for_each_cause_and_where_the_others_are(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from mutants.stand.queues import (
+    AnyRankLeavesFirst,
     AnyWrongRowsFirst,
     AsTheyCome,
     ComparedEachTime,
@@ -28,6 +29,13 @@ A, RID = Column("a", "int32"), Column("rid", "int64")
 AREAS = ("filter", "limit", "topk", "join", "aggregate", "window", "set", "subquery")
 CURE = Cure(CureKind.SWITCH, "pruning=off")
 EQUALITY, NULL_TEST = Call("=", (A, Literal(1, "int32"))), Call("is null", (A,))
+FORMS = (
+    EQUALITY,
+    NULL_TEST,
+    Call("or", (EQUALITY, NULL_TEST)),
+    Call("not", (EQUALITY,)),
+    Call("not", (NULL_TEST,)),
+)
 
 
 def failure(
@@ -82,16 +90,9 @@ def test_a_full_queue_of_errors_has_a_place_for_lost_rows() -> None:
     assert lost not in pop_all(queue_of([*loud, lost], AsTheyCome))
 
 
-def wrong_in_every_area() -> list[Shrinking]:
+def wrong_in_every_area(oracle: Oracle = Oracle.ITSELF) -> list[Shrinking]:
     """Return as many failures as there are places, all with the same functions."""
-    forms = (
-        EQUALITY,
-        NULL_TEST,
-        Call("or", (EQUALITY, NULL_TEST)),
-        Call("not", (EQUALITY,)),
-        Call("not", (NULL_TEST,)),
-    )
-    failures = [failure(area=area, where=where) for area in AREAS for where in forms]
+    failures = [failure(area=area, where=where, oracle=oracle) for area in AREAS for where in FORMS]
     assert len(failures) == WAITING_MAX
     return failures
 
@@ -102,6 +103,20 @@ def test_a_full_queue_has_a_place_for_a_function_that_no_other_failure_has() -> 
     assert rare in pop_all(queue_of([*wrong_in_every_area(), rare]))
     assert rare in pop_all(queue_of([rare, *wrong_in_every_area()]))
     assert rare not in pop_all(queue_of([*wrong_in_every_area(), rare], AsTheyCome))
+
+
+@pytest.mark.parametrize("kind", [Waiting, AnyRankLeavesFirst])
+def test_a_full_queue_of_what_both_forms_get_wrong_has_a_place_for_what_pruning_does(
+    kind: type[Waiting],
+) -> None:
+    """It has its turn first, so that all others of its kind had theirs, and those of the queue are rarer."""
+    waiting, pruned = kind(), failure()
+    for where in FORMS:
+        waiting.add(failure(where=where))
+        waiting.pop()
+    for other in (*wrong_in_every_area(Oracle.REFERENCE), pruned):
+        waiting.add(other)
+    assert (pruned in pop_all(waiting)) == (kind is Waiting)
 
 
 def test_a_failure_with_common_symptoms_alone_finds_no_place() -> None:
