@@ -260,7 +260,7 @@ def _limits(draw: DrawFn, scope: ConditionScope, first: Key | None = None) -> tu
     # Some engines skip row groups only for a LIMIT of many rows, or an OFFSET beyond all rows of a group; but
     # none by an expression, of which groups have no bounds.
     of_large = (8, 15) if first is None or isinstance(first.by, Column) else (3, 5)
-    many, far = of_large if scope.is_large else (4, 3)
+    many, far = of_large if scope.is_large else (8, 3)
     limit = choose(draw, (*(1, 2, 3, 5) * 4, 0, *(end,) * many, _ROWS_MAX, None))
     offset = choose(draw, (*(0,) * 10, 1, 1, *(end,) * far, _ROWS_MAX))
     return limit, offset if limit is not None else offset or 2
