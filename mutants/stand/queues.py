@@ -108,3 +108,12 @@ class TakenByTheirSwitches(Failures):
         """Count a failure with the switches of each finding so far."""
         settings = [finding.world.settings.items() for finding in self._state.findings]
         return bool(settings) and all(own <= shrinking.failure.world.settings.items() for own in settings)
+
+
+class ComparedWithoutTime(Failures):
+    """It asks for the cures of known faults even if shrinking has had its share."""
+
+    def _take_up(self, shrinking: Shrinking) -> None:
+        """Count a failure of a known fault; else shrink it, or let it wait."""
+        if not self._count_if_fault_is_known(shrinking):
+            super()._take_up(shrinking)

@@ -92,7 +92,7 @@ class Failures:
             self._count_duplicate(ordinal)
         elif self._sought(failure.world, failure.outcome):
             shrinking = Shrinking(failure, cure)
-            if not self._count_if_fault_is_known(shrinking):
+            if not (self._limits.allow_shrinking(state) and self._count_if_fault_is_known(shrinking)):
                 self._take_up(shrinking)
 
     def continue_waiting(self) -> None:
@@ -191,8 +191,8 @@ class Failures:
         return times < _SHRUNK_FIRST or times % _SHRUNK_ONE_IN == 0
 
     def _take_up(self, shrinking: Shrinking) -> None:
-        """Shrink a new failure, or let it wait if others do; it may not be its turn."""
-        if self._waiting:
+        """Shrink a new failure; let it wait if there is no time, or if others do: it may not be its turn."""
+        if self._waiting or not self._limits.allow_shrinking(self._state):
             self._let_wait(shrinking)
         else:
             self._shrink(shrinking)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from mutants.stand.queues import ForeverKnown, KnowsNoFault, TakenByTheirSwitches
+from mutants.stand.queues import ComparedWithoutTime, ForeverKnown, KnowsNoFault, TakenByTheirSwitches
 from oracles.answers.contradictions import Contradiction, Discrepancy, Oracle
 from skipproof.stand.hunt.causes import traits
 from skipproof.stand.hunt.cures import is_cured
@@ -124,6 +124,19 @@ def test_a_failure_of_one_world_of_twenty_is_shrunk_whatever_is_known(kind: type
     example.handle_areas(*AREAS)
     example.state.examples = 10_020
     assert example.handle(world_of("join", PAIR)) == (4 if kind is Failures else 3)
+
+
+@pytest.mark.parametrize("kind", [Failures, ComparedWithoutTime])
+def test_what_may_be_of_a_known_fault_waits_while_there_is_no_time(kind: type[Failures]) -> None:
+    """To ask for its cures is a part of shrinking, which has its share of a hunt."""
+    example = Example(wrong_by_two_switches_or_null, kind)
+    example.handle_areas(*AREAS)
+    spent, example.state.worlds_shrinking = example.state.worlds_shrinking, 10**9
+    example.handle(world_of("join", PAIR))
+    assert (example.state.worlds_shrinking == 10**9) == (kind is Failures)
+    example.state.worlds_shrinking = spent
+    example.handle(world_of("filter", PAIR))
+    assert (len(example.state.findings), example.state.again.total()) == (3, 2)
 
 
 def test_a_failure_that_is_right_the_next_time_is_of_no_known_fault() -> None:
