@@ -46,15 +46,25 @@ class WithSettings:
         return self._worker.ask(**request | {"settings": self._settings})
 
 
-def hunt_in(engine: EngineClient, workers: Mapping[str, EngineClient], examples: int, seed: int) -> Hunt:
-    """Hunt for a number of examples."""
-    return hunt(
+def hunt_in(
+    name: str, engine: EngineClient, workers: Mapping[str, EngineClient], examples: int, seed: int
+) -> Hunt:
+    """Hunt for a number of examples, and show the progress under a name."""
+
+    def show(state: Hunt) -> None:
+        counts = f"{state.examples:,} examples, {len(state.findings)} findings"
+        print(f"\r{name}: {counts}", end="", file=sys.stderr, flush=True)
+
+    state = hunt(
         engine,
         capabilities(engine, writers=available_writers(workers)),
         Limits(examples=examples),
         hunt_seed=seed,
         write=make_write(workers),
+        progress=show,
     )
+    print(file=sys.stderr)
+    return state
 
 
 def main() -> None:
@@ -66,14 +76,17 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     hunts: dict[str, Hunt] = {}
-    if options.small:
-        hunts["the small engine"] = hunt_in(SmallEngine(), {}, options.small, options.seed)
-    if options.own:
-        hunts["its own tables"] = hunt_in(SmallEngine(tables="own"), {}, options.own, options.seed)
+    for name, engine, examples in (
+        ("the small engine", SmallEngine(), options.small),
+        ("its own tables", SmallEngine(tables="own"), options.own),
+    ):
+        if examples:
+            hunts[name] = hunt_in(name, engine, {}, examples, options.seed)
     if options.spark:
         with Worker(engines.find_engine("spark").command, seconds_max=120.0) as worker:
             spark = WithSettings(worker, NO_SKIPS)
-            hunts["Spark without skips"] = hunt_in(spark, {"spark": worker}, options.spark, options.seed)
+            name = "Spark without skips"
+            hunts[name] = hunt_in(name, spark, {"spark": worker}, options.spark, options.seed)
     print("| engine | examples | findings | tables | seconds |\n| --- | ---: | ---: | ---: | ---: |")
     for name, state in hunts.items():
         counts = f"{state.examples:,} | {len(state.findings)} | {state.worlds:,}"
