@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -76,6 +77,22 @@ def test_without_a_switch_of_threads_nothing_is_called_a_race() -> None:
     assert finding.race in (RaceCount(6, None), RaceCount(7, None))
     assert finding.blame is not Blame.RACE
     assert race_in(engine, question()) is None
+
+
+def test_no_files_are_written_for_an_engine_without_a_switch_of_threads() -> None:
+    engine = RacingEngine(races_single=True)
+    engine.hello = replace(engine.hello, single_threaded={})
+    writes: list[StoredTable] = []
+
+    def write(table: StoredTable, directory: Path) -> list[Path]:
+        writes.append(table)
+        return write_stored(table, directory)
+
+    right = QuestionResult(question=question(), without={"rows": [[1, 0], [2, 1]]})
+    assert find_race(engine, world(question()), right, write=write) is None
+    assert not writes
+    assert find_race(RacingEngine(), world(question()), right, write=write) is not None
+    assert writes
 
 
 def test_a_finding_that_is_always_wrong_is_asked_no_further() -> None:
