@@ -31,8 +31,6 @@ from strategies.engines.worlds import World
 # Of the failures like a finding, the first `_SHRUNK_FIRST` of each family of types are shrunk, then one in
 # `_SHRUNK_ONE_IN`: what is wrong in one type only must not be taken for what is wrong in all.
 _SHRUNK_FIRST, _SHRUNK_ONE_IN = 3, 10
-# Of the worlds with failures, one in so many is handled as if no fault were known from its cures.
-_IGNORING_FAULTS_ONE_IN = 20
 # The most worlds that are examined to find the traits of a fence, or a failure outside of it.
 _TRIES_PER_FENCE = 100
 
@@ -124,9 +122,13 @@ class Failures:
                 self._keep(shrinking)
 
     def _count_if_fault_is_known(self, shrinking: Shrinking) -> bool:
-        """Count a failure if cures that several findings share cure it, too, and tell whether they do."""
+        """Count a failure if cures that several findings share cure it, too, and tell whether they do.
+
+        One in `WORLDS_PER_OPEN_WORLD` is never counted so, by when it failed, which stays while it waits:
+        another fault may need the same cures.
+        """
         failure = shrinking.failure
-        if failure.examples % _IGNORING_FAULTS_ONE_IN == 0:
+        if failure.examples % fences.WORLDS_PER_OPEN_WORLD == 0:
             return False
         for cures in dict.fromkeys(self._faults.values()):
             ordinals = [ordinal for ordinal, others in self._faults.items() if cures <= others]
