@@ -1,4 +1,4 @@
-"""Hunt where nothing can be wrong, so that every finding is the stand's own error.
+"""Hunt where nothing skips wrongly, so that a finding is the stand's own error, or Spark's beside its skips.
 
     PYTHONPATH=. python bench/stand/false_alarms.py [--small N] [--own N] [--spark N] [--seed N]
 
