@@ -1,9 +1,13 @@
 """Queues that a loud fault fills or holds up, and failures that are taken for what they were shrunk to."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from skipproof.stand.hunt.causes import AGAINST_THE_REFERENCE
+from skipproof.stand.hunt.duplicates import Examine, Switches
 from skipproof.stand.hunt.failures import Failures
+from skipproof.stand.hunt.known_faults import KnownFaults
+from skipproof.stand.hunt.state import Finding
 from skipproof.stand.hunt.waiting import WAITING_MAX, Shrinking, Waiting
 
 
@@ -84,30 +88,38 @@ class AnyRankLeavesFirst(Waiting):
         return 0
 
 
-class KnowsNoFault(Failures):
-    """It shrinks each failure of a fault that many findings show."""
+class KnowsNoFault(KnownFaults):
+    """Each failure of a fault that many findings show is shrunk."""
 
-    def _count_if_fault_is_known(self, shrinking: Shrinking) -> bool:
-        """Return False."""
-        return False
-
-
-class ForeverKnown(Failures):
-    """It handles no failure as if no fault were known."""
-
-    def _count_if_fault_is_known(self, shrinking: Shrinking) -> bool:
-        """Count a failure as if it were of another world."""
-        failure = replace(shrinking.failure, examples=1)
-        return super()._count_if_fault_is_known(Shrinking(failure, shrinking.cure))
+    def first_finding(self, failure: Finding) -> int | None:
+        """Return None."""
+        return None
 
 
-class TakenByTheirSwitches(Failures):
+class ForeverKnown(KnownFaults):
+    """No failure is handled as if no fault were known."""
+
+    def first_finding(self, failure: Finding) -> int | None:
+        """Look for a fault as if the failure were of another world."""
+        return super().first_finding(replace(failure, examples=1))
+
+
+class TakenByTheirSwitches(KnownFaults):
     """It takes a failure for one of a known fault if it has its switches, whether it needs them or not."""
 
-    def _count_if_fault_is_known(self, shrinking: Shrinking) -> bool:
-        """Count a failure with the switches of each finding so far."""
-        settings = [finding.world.settings.items() for finding in self._state.findings]
-        return bool(settings) and all(own <= shrinking.failure.world.settings.items() for own in settings)
+    def __init__(self, *, examine: Examine, switches: Switches) -> None:
+        super().__init__(examine=examine, switches=switches)
+        self._settings: list[Mapping[str, str]] = []
+
+    def learn(self, finding: Finding, ordinal: int) -> None:
+        """Keep the switches of a finding."""
+        super().learn(finding, ordinal)
+        self._settings.append(finding.world.settings)
+
+    def first_finding(self, failure: Finding) -> int | None:
+        """Compare a failure with the switches of each finding so far."""
+        own = failure.world.settings.items()
+        return 0 if self._settings and all(other.items() <= own for other in self._settings) else None
 
 
 class ComparedWithoutTime(Failures):
@@ -115,5 +127,8 @@ class ComparedWithoutTime(Failures):
 
     def _take_up(self, shrinking: Shrinking) -> None:
         """Count a failure of a known fault; else shrink it, or let it wait."""
-        if not self._count_if_fault_is_known(shrinking):
+        ordinal = self._known_faults.first_finding(shrinking.failure)
+        if ordinal is None:
             super()._take_up(shrinking)
+        else:
+            self._count_duplicate(ordinal)

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from oracles.answers.contradictions import Discrepancy
-from skipproof.stand.hunt.causes import AGAINST_THE_REFERENCE, traits
+from skipproof.stand.hunt.causes import traits
 from skipproof.stand.hunt.cures import is_cured
 from skipproof.stand.hunt.examining import QuestionResult
 from skipproof.stand.hunt.state import Finding
@@ -15,8 +14,6 @@ Examine: TypeAlias = Callable[[World], QuestionResult]
 Switches: TypeAlias = Mapping[str, Sequence[str]]
 # The times that a failure must be wrong, and its variation right: answers of an engine may be unsteady.
 _TIMES = 3
-# Many faults are cured by one switch, that of the feature they are in; few need the same two.
-_SWITCHES_MIN = 2
 
 
 def another_cure(
@@ -44,52 +41,6 @@ def another_cure(
         if all(is_cured(failure, examine(variation)) for _ in range(_TIMES - 1)):
             return cure
     return None
-
-
-def cures_at_fault(finding: Finding, *, examine: Examine, switches: Switches) -> frozenset[Cure]:
-    """Return cures of a shrunk finding that tell what is at fault, whatever the question; empty if none do.
-
-    Where pruning is wrong, these are the defaults of switches, if it needs two or more with other values.
-    Where both forms are wrong, they are other forms of an expression. An error has its words instead.
-
-    Args:
-        examine, switches: As in `another_cure`.
-    """
-    wrong = finding.outcome.contradiction
-    assert wrong is not None
-    if wrong.verdict is Discrepancy.RAISED:
-        return frozenset()
-    is_against, world = AGAINST_THE_REFERENCE in finding.traits, finding.world
-    defaults = {f"{name}={switches[name][0]}" for name in world.settings if name in switches}
-    cures = frozenset(
-        cure
-        for cure, variation in variations(world, switches=switches, own_tables=False)
-        if (cure.kind is CureKind.EXPRESSION if is_against else cure.name in defaults)
-        and is_cured(finding, examine(variation))
-    )
-    return cures if is_against or len(cures) >= _SWITCHES_MIN else frozenset()
-
-
-def is_cured_by_each(
-    failure: Finding, cures: frozenset[Cure], *, examine: Examine, switches: Switches
-) -> bool:
-    """Tell whether each of some cures alone makes the answer to a failure right, and it is wrong without.
-
-    The answer to a race may be right by chance.
-
-    Args:
-        examine, switches: As in `another_cure`.
-    """
-    applicable = {
-        cure: variation
-        for cure, variation in variations(failure.world, switches=switches, own_tables=False)
-        if cure in cures
-    }
-    return (
-        applicable.keys() == cures
-        and all(is_cured(failure, examine(variation)) for variation in applicable.values())
-        and examine(failure.world).contradiction is not None
-    )
 
 
 def has_cure(world: World, cure: Cure, *, examine: Examine, switches: Switches) -> bool:

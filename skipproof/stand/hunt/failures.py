@@ -2,7 +2,7 @@
 
 A failure that cannot be shrunk now, because shrinking has used up its share of the hunt, waits until there is
 time again, or the hunt ends. A cause whose duplicates are a large share of the failures is fenced off. A
-fault that several findings show, as the same cures tell, gives no more of them.
+known fault gives no more findings.
 """
 
 import time
@@ -13,17 +13,11 @@ from typing import TypeAlias
 
 from skipproof.stand.hunt import fences
 from skipproof.stand.hunt.causes import traits, type_traits
-from skipproof.stand.hunt.duplicates import (
-    Examine,
-    Switches,
-    another_cure,
-    cures_at_fault,
-    has_cure,
-    is_cured_by_each,
-)
+from skipproof.stand.hunt.duplicates import Examine, Switches, another_cure, has_cure
 from skipproof.stand.hunt.examining import QuestionResult
+from skipproof.stand.hunt.known_faults import KnownFaults
 from skipproof.stand.hunt.shrinking import Fails, tried_worlds
-from skipproof.stand.hunt.state import FINDINGS_PER_CAUSE, Fence, Finding, Hunt, Limits
+from skipproof.stand.hunt.state import Fence, Finding, Hunt, Limits
 from skipproof.stand.hunt.varying import Cure
 from skipproof.stand.hunt.waiting import Shrinking, Waiting, failure_kind
 from strategies.engines.worlds import World
@@ -63,9 +57,8 @@ class Failures:
         self._waiting = Waiting()
         # The number of failures that resemble each finding, of each set of families of types.
         self._alike: Counter[tuple[int, frozenset[str]]] = Counter()
-        self._known: Counter[int] = Counter(state.again)
-        # By the ordinals of findings their cures, where these tell what is at fault.
-        self._faults: dict[int, frozenset[Cure]] = {}
+        self._earlier: Counter[int] = Counter(state.again)
+        self._known_faults = KnownFaults(examine=self._examine_for_shrinking, switches=switches)
 
     def handle(self, alone: World, outcome: QuestionResult, *, seed: int) -> None:
         """Shrink and keep a failure, let it wait, or count it if it is a duplicate or behind a fence.
@@ -89,9 +82,7 @@ class Failures:
         elif cure is None and ordinal is not None and not self._is_shrunk_again(ordinal, failure):
             self._count_duplicate(ordinal)
         elif self._sought(failure.world, failure.outcome):
-            shrinking = Shrinking(failure, cure)
-            if not (self._limits.allow_shrinking(state) and self._count_if_fault_is_known(shrinking)):
-                self._take_up(shrinking)
+            self._take_up(Shrinking(failure, cure))
 
     def continue_waiting(self) -> None:
         """Shrink failures that wait, as long as there is time for it."""
@@ -103,51 +94,28 @@ class Failures:
         if shrinking.steps is not None:
             self._shrink(shrinking)
             return
-        if self._count_if_fault_is_known(shrinking):
-            return
-        ordinal = self._state.duplicated_finding(shrinking.failure.traits)
-        cure = None if ordinal is None else self._cure_of_another_cause(shrinking.failure, ordinal)
+        failure, cure = shrinking.failure, None
+        ordinal = self._known_faults.first_finding(failure)
+        if ordinal is None:
+            ordinal = self._state.duplicated_finding(failure.traits)
+            cure = None if ordinal is None else self._cure_of_another_cause(failure, ordinal)
         if ordinal is None or (cure is not None and cure == shrinking.cure):
             self._shrink(shrinking)
         elif cure is not None:
-            self._shrink(Shrinking(shrinking.failure, cure, is_its_turn=True))
-        elif not shrinking.is_shrunk_before:
-            self._count_duplicate(ordinal)
+            self._shrink(Shrinking(failure, cure, is_its_turn=True))
+        else:
+            self._leave_out(shrinking, ordinal)
 
     def finish(self) -> None:
         """Keep the failures that still wait as small as they are."""
         while self._waiting:
             shrinking = self._waiting.pop()
-            if shrinking.steps is not None or not self._count_if_fault_is_known(shrinking):
+            is_begun = shrinking.steps is not None
+            ordinal = None if is_begun else self._known_faults.first_finding(shrinking.failure)
+            if ordinal is None:
                 self._keep(shrinking)
-
-    def _count_if_fault_is_known(self, shrinking: Shrinking) -> bool:
-        """Count a failure if cures that several findings share cure it, too, and tell whether they do.
-
-        One in `WORLDS_PER_OPEN_WORLD` is never counted so, by when it failed, which stays while it waits:
-        another fault may need the same cures.
-        """
-        failure = shrinking.failure
-        if failure.examples % fences.WORLDS_PER_OPEN_WORLD == 0:
-            return False
-        for cures in dict.fromkeys(self._faults.values()):
-            ordinals = [ordinal for ordinal, others in self._faults.items() if cures <= others]
-            if len(ordinals) >= FINDINGS_PER_CAUSE and is_cured_by_each(
-                failure, cures, examine=self._examine_for_shrinking, switches=self._switches
-            ):
-                if not shrinking.is_shrunk_before:
-                    self._count_duplicate(ordinals[0])
-                return True
-        return False
-
-    def _learn_fault(self) -> None:
-        """Look for cures of the last finding that tell what is at fault."""
-        state = self._state
-        cures = cures_at_fault(
-            state.findings[-1], examine=self._examine_for_shrinking, switches=self._switches
-        )
-        if cures:
-            self._faults[len(state.earlier) + len(state.findings) - 1] = cures
+            else:
+                self._leave_out(shrinking, ordinal)
 
     def _another_cure(self, failure: Finding, ordinal: int | None, fence: Fence | None) -> Cure | None:
         """Return a cure that tells a failure from the finding like it, or from the cause behind a fence.
@@ -188,13 +156,21 @@ class Failures:
     def _is_shrunk_again(self, ordinal: int, failure: Finding) -> bool:
         """Tell whether to shrink a failure like a finding too, because it may have another cause."""
         key = ordinal, type_traits(failure.traits)
-        times = self._known[ordinal] + self._alike[key]
+        times = self._earlier[ordinal] + self._alike[key]
         self._alike[key] += 1
         return times < _SHRUNK_FIRST or times % _SHRUNK_ONE_IN == 0
 
     def _take_up(self, shrinking: Shrinking) -> None:
-        """Shrink a new failure; let it wait if there is no time, or if others do: it may not be its turn."""
-        if self._waiting or not self._limits.allow_shrinking(self._state):
+        """Shrink a new failure, or count it if it shows a known fault.
+
+        Let it wait if there is no time, or if others do: it may not be its turn.
+        """
+        limits, state, ordinal = self._limits, self._state, None
+        if limits.allow_shrinking(state):
+            ordinal = self._known_faults.first_finding(shrinking.failure)
+        if ordinal is not None:
+            self._count_duplicate(ordinal)
+        elif self._waiting or not limits.allow_shrinking(state):
             self._let_wait(shrinking)
         else:
             self._shrink(shrinking)
@@ -207,7 +183,7 @@ class Failures:
         self._run(shrinking)
         if shrinking.is_done:
             if self._keep(shrinking):
-                self._learn_fault()
+                self._known_faults.learn(self._state.findings[-1], self._state.last_ordinal)
             self._start_again(shrinking)
         else:
             self._let_wait(shrinking)
@@ -315,9 +291,13 @@ class Failures:
         if ordinal is None or self._cure_of_another_cause(failure, ordinal) is not None:
             self._state.findings.append(failure)
             return True
+        self._leave_out(shrinking, ordinal)
+        return False
+
+    def _leave_out(self, shrinking: Shrinking, ordinal: int) -> None:
+        """Count a failure as a duplicate of the finding of this ordinal, unless it was shrunk before."""
         if not shrinking.is_shrunk_before:
             self._count_duplicate(ordinal)
-        return False
 
     def _count_duplicate(self, ordinal: int) -> None:
         """Count a duplicate of a finding, and fence its cause off if it is loud."""

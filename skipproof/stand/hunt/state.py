@@ -141,6 +141,11 @@ class Hunt:
         """The traits of all findings, in the order of their ordinals."""
         return (*self.earlier, *(finding.traits for finding in self.findings))
 
+    @property
+    def last_ordinal(self) -> int:
+        """The ordinal of the last finding."""
+        return len(self._all_traits) - 1
+
     def own_finding(self, ordinal: int) -> Finding | None:
         """Return the finding of an ordinal, or None if it is of an earlier hunt."""
         position = ordinal - len(self.earlier)

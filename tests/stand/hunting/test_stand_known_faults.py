@@ -7,11 +7,12 @@ import pytest
 
 from mutants.stand.queues import ComparedWithoutTime, ForeverKnown, KnowsNoFault, TakenByTheirSwitches
 from oracles.answers.contradictions import Contradiction, Discrepancy, Oracle
+from skipproof.stand.hunt import failures as handling
 from skipproof.stand.hunt.causes import traits
 from skipproof.stand.hunt.cures import is_cured
-from skipproof.stand.hunt.duplicates import cures_at_fault
 from skipproof.stand.hunt.examining import QuestionResult
 from skipproof.stand.hunt.failures import Failures
+from skipproof.stand.hunt.known_faults import KnownFaults, cures_at_fault
 from skipproof.stand.hunt.state import Finding, Hunt, Limits
 from skipproof.stand.hunt.varying import Cure, CureKind
 from strategies.engines.engine_tables import StoredTable
@@ -91,14 +92,17 @@ class Example:
 AREAS = ("filter", "aggregate", "window")
 
 
-@pytest.mark.parametrize("kind", [Failures, KnowsNoFault])
-def test_what_needs_two_switches_is_one_fault_in_any_class(kind: type[Failures]) -> None:
+@pytest.mark.parametrize("kind", [KnownFaults, KnowsNoFault])
+def test_what_needs_two_switches_is_one_fault_in_any_class(
+    kind: type[KnownFaults], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its first three findings are kept; after them another class of questions gives no new one."""
-    example = Example(wrong_by_two_switches_or_null, kind)
+    monkeypatch.setattr(handling, "KnownFaults", kind)
+    example = Example(wrong_by_two_switches_or_null)
     example.handle_areas(*AREAS)
     assert [finding.world.settings for finding in example.state.findings] == [PAIR] * 3
     count = example.handle(world_of("join", PAIR))
-    assert (count, example.state.again.total()) == ((3, 1) if kind is Failures else (4, 0))
+    assert (count, example.state.again.total()) == ((3, 1) if kind is KnownFaults else (4, 0))
 
 
 def test_two_findings_are_no_known_fault() -> None:
@@ -107,23 +111,29 @@ def test_two_findings_are_no_known_fault() -> None:
     assert example.handle(world_of("join", PAIR)) == 3
 
 
-@pytest.mark.parametrize("kind", [Failures, TakenByTheirSwitches])
-def test_what_has_the_switches_and_does_not_need_both_is_shrunk(kind: type[Failures]) -> None:
+@pytest.mark.parametrize("kind", [KnownFaults, TakenByTheirSwitches])
+def test_what_has_the_switches_and_does_not_need_both_is_shrunk(
+    kind: type[KnownFaults], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is wrong about NULL, without the first of them, too."""
-    example = Example(wrong_by_two_switches_or_null, kind)
+    monkeypatch.setattr(handling, "KnownFaults", kind)
+    example = Example(wrong_by_two_switches_or_null)
     example.handle_areas(*AREAS)
     example.handle(world_of("join", PAIR, null=True))
     has_null = [None in finding.world.tables["t"].cells("a") for finding in example.state.findings]
-    assert any(has_null) == (kind is Failures)
+    assert any(has_null) == (kind is KnownFaults)
 
 
-@pytest.mark.parametrize("kind", [Failures, ForeverKnown])
-def test_a_failure_of_one_world_of_twenty_is_shrunk_whatever_is_known(kind: type[Failures]) -> None:
+@pytest.mark.parametrize("kind", [KnownFaults, ForeverKnown])
+def test_a_failure_of_one_world_of_twenty_is_shrunk_whatever_is_known(
+    kind: type[KnownFaults], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Another fault may need the same switches."""
-    example = Example(wrong_by_two_switches_or_null, kind)
+    monkeypatch.setattr(handling, "KnownFaults", kind)
+    example = Example(wrong_by_two_switches_or_null)
     example.handle_areas(*AREAS)
     example.state.examples = 10_020
-    assert example.handle(world_of("join", PAIR)) == (4 if kind is Failures else 3)
+    assert example.handle(world_of("join", PAIR)) == (4 if kind is KnownFaults else 3)
 
 
 @pytest.mark.parametrize("kind", [Failures, ComparedWithoutTime])
