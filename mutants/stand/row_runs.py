@@ -1,4 +1,4 @@
-"""Wrong runs of equal rows, from which engines make large tables."""
+"""Wrong runs of equal rows, from which engines make large tables, and wrong texts of many rows."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -30,3 +30,8 @@ def _runs(rows: list[Row], goes_on: Callable[[Row, Row, int], bool]) -> Iterator
         waiting.append(row)
     if waiting:
         yield waiting[0], len(waiting)
+
+
+def splits_any_text(row: Row) -> bool:
+    """Take each text for one that may be one of several in a text."""
+    return False

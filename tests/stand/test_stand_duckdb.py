@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from mutants.stand.row_runs import splits_any_text
 from skipproof.stand.adapters import serving
 from skipproof.stand.adapters.serving import Adapter, Unsupported, to_json
 from skipproof.stand.workers.engines import find_engine
 from skipproof.stand.workers.workers import Worker
+from strategies.engines.engine_values import TYPES, values
 from strategies.engines.questions import Aggregate, Call, Column, Join, Key, Literal, Question, Relation
 
 on_duckdb = pytest.importorskip("skipproof.stand.adapters.on_duckdb", reason="duckdb is not installed")
@@ -143,6 +145,38 @@ def test_tables_with_long_runs_have_all_rows_in_their_order(adapter, monkeypatch
     monkeypatch.setitem(TABLES, "t", table)
     question = Question(area="filter", source=LEFT, select=("a", "b", "rid"))
     assert repr(answers(adapter(), [question])) == repr([numbered])
+
+
+def stored_texts(type_: str, cells: tuple[Any, ...]) -> list[Any]:
+    """The values of a column that the adapter made, as texts; of floats with their signs."""
+    rows = [[cell, number] for number, cell in enumerate(cells)]
+    table = {"columns": [{"name": "a", "type": type_}, {"name": "rid", "type": "int64"}], "blocks": [rows]}
+    con = on_duckdb.duckdb.connect()
+    con.execute("SET timezone = 'UTC'")
+    for statement in on_duckdb.OnDuckDB().table_statements("t", table):
+        con.execute(statement)
+    sign = "signbit(a)" if type_.startswith("float") else "false"
+    return con.execute(f"SELECT CAST(a AS VARCHAR), {sign}, rid FROM t ORDER BY rid").fetchall()
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_many_rows_are_stored_like_few(type_, monkeypatch):
+    """Many are split from one text for each column."""
+    special = {"float32": ("-NaN",), "float64": ("-NaN",), "string": ("it's", "")}.get(type_, ())
+    cells = (*values(type_), None, *special) * on_duckdb._SPLIT_MIN
+    assert not any(on_duckdb._has_separator([cell]) for cell in cells)
+    stored = stored_texts(type_, cells)
+    monkeypatch.setattr(on_duckdb, "_SPLIT_MIN", len(cells) + 1)
+    assert stored == stored_texts(type_, cells)
+
+
+@pytest.mark.parametrize("text", ["a\uf101b", "\uf102"])
+def test_a_text_with_a_separator_is_not_split(text, monkeypatch):
+    """It would be two rows, or NULL."""
+    cells = ("a", text) * on_duckdb._SPLIT_MIN
+    stored = stored_texts("string", cells)
+    monkeypatch.setattr(on_duckdb, "_has_separator", splits_any_text)
+    assert stored_texts("string", cells) != stored
 
 
 def test_row_groups_are_filled_where_their_size_cannot_be_told(monkeypatch):

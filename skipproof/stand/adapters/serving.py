@@ -22,6 +22,8 @@ from typing import Any
 PROTOCOL = 1
 # The classes of questions that delta-rs answers by its queries alone, never by a scan of pyarrow.
 QUERIED_AREAS = ("topk", "join", "window", "set", "subquery")
+# The types of values that are JSON.
+_PLAIN = frozenset({type(None), bool, int, str})
 _EPOCH = datetime.datetime(1970, 1, 1)
 _UTC = datetime.timezone.utc  # noqa: UP017 - `datetime.UTC` is of Python 3.11
 _MICROSECOND = datetime.timedelta(microseconds=1)
@@ -188,7 +190,7 @@ def _run_text(
     try:
         scope = dict(names)
         exec(text, scope)
-        answer: dict[str, Any] = {"rows": [[to_json(cell) for cell in row] for row in scope["answer"]]}
+        answer: dict[str, Any] = {"rows": _rows_to_json(scope["answer"])}
         read = adapter.read(scope)
     except BaseException as error:
         return failure(error) | _source_entry(before, text)
@@ -227,6 +229,11 @@ def failure(error: BaseException) -> dict[str, Any]:
     message = " ".join(text.split())[:500]
     name = type(error).__name__
     return {"error": f"{name}: {message}" if message else name, "kind": kind}
+
+
+def _rows_to_json(rows: Iterable[Iterable[Any]]) -> list[list[Any]]:
+    """Return rows in JSON; most values of large answers are integers, texts or NULL."""
+    return [[cell if type(cell) in _PLAIN else to_json(cell) for cell in row] for row in rows]
 
 
 def to_json(value: Any) -> Any:
