@@ -74,8 +74,15 @@ def find_contradiction(question: Question, answer: Rows, whole_answer: Rows) -> 
 
     Args:
         answer: The answer to `question`.
-        whole_answer: The answer to `without_limit(question)`, in the order that the question asks for.
+        whole_answer: The answer to `without_limit(question)`, in the order that the question asks for. Rows
+            of it with too few columns, or too many, are wrong too.
     """
+    width = len(question.answer_columns)
+    # Some engines return a row of something where nothing is selected.
+    if width and {*map(len, answer), *map(len, whole_answer)} - {width}:
+        row = next(row for row in (*answer, *whole_answer) if len(row) != width)
+        difference = f"a row of {len(row)} columns instead of {width}: {tuple(row)}"
+        return Contradiction(_verdict(question, lost=True, added=True), difference)
     if answer == whole_answer and not has_several_answers(question):
         return None
     if question.order:
@@ -87,7 +94,9 @@ def find_contradiction(question: Question, answer: Rows, whole_answer: Rows) -> 
         return None
     examples = _example_rows(", missing", missing) + _example_rows(", extra", extra)
     difference = f"{len(answer)} rows instead of {expected}{examples}"
-    return Contradiction(_verdict(question, len(answer) < expected or bool(missing), bool(extra)), difference)
+    return Contradiction(
+        _verdict(question, lost=len(answer) < expected or bool(missing), added=bool(extra)), difference
+    )
 
 
 def _out_of_order(question: Question, answer: Rows, whole_answer: Rows) -> Contradiction | None:
@@ -108,11 +117,11 @@ def _out_of_order(question: Question, answer: Rows, whole_answer: Rows) -> Contr
         f"{len(answer)} rows instead of {len(expected)}{_example_rows(', for example', missing)} not found"
     )
     return Contradiction(
-        _verdict(question, bool(missing) or len(answer) < len(expected), bool(extra)), difference
+        _verdict(question, lost=bool(missing) or len(answer) < len(expected), added=bool(extra)), difference
     )
 
 
-def _verdict(question: Question, lost: bool, added: bool) -> Discrepancy:
+def _verdict(question: Question, *, lost: bool, added: bool) -> Discrepancy:
     plain = question.area == "filter" and question.source.where is None
     if plain and lost and added:
         return Discrepancy.CHANGED

@@ -1,5 +1,7 @@
 """The judge of the stand: an answer beside the whole answer of the same engine."""
 
+from dataclasses import replace
+
 import pytest
 
 from oracles.answers.contradictions import Discrepancy, find_contradiction, has_several_answers, without_limit
@@ -48,6 +50,24 @@ def test_a_contradiction_is_what_no_choice_of_rows_explains(name):
     question, found, verdict = CASES[name]
     wrong = find_contradiction(question, found, ROWS)
     assert (wrong and wrong.verdict) is verdict
+
+
+@pytest.mark.parametrize("question", [filtered(), ordered(limit=2)])
+@pytest.mark.parametrize("cut", [lambda row: row[1:], lambda row: [*row, 0]])
+def test_rows_without_a_column_or_with_one_more_are_wrong_in_both_forms_too(question, cut):
+    """Polars 0.13.6 leaves a column out of an aggregate, whatever it reads."""
+    rows = list(map(cut, ROWS))
+    for answer, whole in ((rows, ROWS), (rows, rows), (rows[:2], rows)):
+        wrong = find_contradiction(question, answer, whole)
+        assert wrong is not None
+        assert wrong.difference.startswith(f"a row of {len(rows[0])} columns instead of 2: ")
+
+
+def test_where_nothing_is_selected_rows_are_only_counted():
+    nothing = replace(filtered(), select=())
+    for rows in ([[]] * 4, [[1]] * 4):
+        assert find_contradiction(nothing, rows, rows) is None
+        assert find_contradiction(nothing, rows[:3], rows) is not None
 
 
 def test_wrong_values_of_a_plain_read_are_a_verdict_of_their_own():
