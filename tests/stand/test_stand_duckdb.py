@@ -175,6 +175,7 @@ def test_a_text_with_a_separator_is_not_split(text, monkeypatch):
     """It would be two rows, or NULL."""
     cells = ("a", text) * on_duckdb._SPLIT_MIN
     stored = stored_texts("string", cells)
+    assert [kept for kept, *_ in stored] == list(cells)
     monkeypatch.setattr(on_duckdb, "_has_separator", splits_any_text)
     assert stored_texts("string", cells) != stored
 

@@ -42,7 +42,7 @@ class DuckDB(Dialect):
 
     def binary(self, digits: str) -> str:
         """Return a literal of bytes, each of them escaped."""
-        return f"'{_escaped(digits)}'::BLOB"
+        return f"'{_blob_text(digits)}'::BLOB"
 
     def answer_column(self, name: str) -> str:
         """Return a column of an answer; a timestamp of `epoch_columns` as its count."""
@@ -57,32 +57,12 @@ class DuckDB(Dialect):
         return f"epoch_us({text})" if is_moment else text
 
 
-def _escaped(digits: str) -> str:
-    """Return bytes in hexadecimal digits as the text of a BLOB."""
-    return "".join("\\x" + digits[at : at + 2] for at in range(0, len(digits), 2))
-
-
-def _cell_text(value: Any, type_: str) -> str:
-    """Return a value as the text that a cast reads, including the sign of NaN."""
-    word, inside = parse_type(type_)
-    if word == "string":
-        return str(value)
-    if word == "binary":
-        return _escaped(value)
-    return str(value) if value == "-NaN" else cast_text(value, word, inside)
-
-
-def _has_separator(row: list[Any]) -> bool:
-    """Tell whether a text of a row cannot be one of several in a text."""
-    return any(isinstance(value, str) and (_SEPARATOR in value or value == _NULL) for value in row)
-
-
 # A constant in the condition of a plan.
 _CONSTANT = re.compile(r"'[^']*'|\b\d[\w.:+-]*")
 # Fewer equal rows than these are written out.
 _RUN_MIN = 20
-# So many rows are inserted as one text for each column, which DuckDB reads twenty times as fast as VALUES;
-# fewer rows are easier to read.
+# So many rows are inserted as one text for each column, because DuckDB evaluates each cell of VALUES by
+# itself; fewer rows are written out, which is easier to read.
 _SPLIT_MIN = 64
 # What is between the values of such a text, and what stands for NULL.
 _SEPARATOR, _NULL = "\uf101", "\uf102"
@@ -314,6 +294,26 @@ def _gives_moments() -> bool:
     except (duckdb.Error, ImportError):
         return False
     return True
+
+
+def _blob_text(digits: str) -> str:
+    """Return bytes in hexadecimal digits as the text of a BLOB."""
+    return "".join("\\x" + digits[at : at + 2] for at in range(0, len(digits), 2))
+
+
+def _cell_text(value: Any, type_: str) -> str:
+    """Return a value as the text that a cast reads, including the sign of NaN."""
+    word, inside = parse_type(type_)
+    if word == "string":
+        return str(value)
+    if word == "binary":
+        return _blob_text(value)
+    return str(value) if value == "-NaN" else cast_text(value, word, inside)
+
+
+def _has_separator(row: list[Any]) -> bool:
+    """Tell whether a text of a row cannot be one of several in a text."""
+    return any(isinstance(value, str) and (_SEPARATOR in value or value == _NULL) for value in row)
 
 
 ADAPTER = OnDuckDB

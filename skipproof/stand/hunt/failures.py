@@ -57,7 +57,7 @@ class Failures:
         self._waiting = Waiting()
         # The number of failures that resemble each finding, of each set of families of types.
         self._alike: Counter[tuple[int, frozenset[str]]] = Counter()
-        self._earlier: Counter[int] = Counter(state.again)
+        self._again_before: Counter[int] = Counter(state.again)
         self._known_faults = KnownFaults(examine=self._examine_for_shrinking, switches=switches)
 
     def handle(self, alone: World, outcome: QuestionResult, *, seed: int) -> None:
@@ -156,7 +156,7 @@ class Failures:
     def _is_shrunk_again(self, ordinal: int, failure: Finding) -> bool:
         """Tell whether to shrink a failure like a finding too, because it may have another cause."""
         key = ordinal, type_traits(failure.traits)
-        times = self._earlier[ordinal] + self._alike[key]
+        times = self._again_before[ordinal] + self._alike[key]
         self._alike[key] += 1
         return times < _SHRUNK_FIRST or times % _SHRUNK_ONE_IN == 0
 
