@@ -19,15 +19,16 @@ convicted.
 import argparse
 import json
 import sys
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from museums.releases import ROOMS, Release
-from museums.trials import make_environments, try_release
+from museums.trials import Trial, make_environments, try_release
 from rich.console import Console
 from rich.table import Table
 
@@ -49,11 +50,25 @@ def run_trials(
         make_environments(release, environments)
     with ProcessPoolExecutor(max_workers=jobs) as pool:
         trials = {
-            pool.submit(try_release, release, environments, seed=seed, seconds_max=seconds_max): seed
+            pool.submit(try_release, release, environments, seed=seed, seconds_max=seconds_max): (
+                release,
+                seed,
+            )
             for release, seed in tasks
         }
         for trial in as_completed(trials):
-            yield {"seed": trials[trial], **of_run, **trial.result().to_dict()}
+            release, seed = trials[trial]
+            yield {"seed": seed, **of_run, **_outcome(release, trial).to_dict()}
+
+
+def _outcome(release: Release, trial: Future[Trial]) -> Trial:
+    """Return the outcome of a trial that has ended; an error of the stand ends this trial alone."""
+    error = trial.exception()
+    if error is None:
+        return trial.result()
+    print("".join(traceback.format_exception(error)), file=sys.stderr)
+    because = f"{type(error).__name__} in the stand: {error}"
+    return Trial(release=release, finding=None, elsewhere=(), examples=0, seconds=0.0, because=because)
 
 
 @cache

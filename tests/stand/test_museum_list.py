@@ -3,6 +3,7 @@
 import importlib
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -207,6 +208,30 @@ def result(name, seed, **more):
         "elsewhere": [],
         **more,
     }
+
+
+def test_an_error_of_the_stand_ends_one_trial_and_is_asked_again(museum, monkeypatch, tmp_path, capsys):
+    """The others still have their results."""
+    releases = museum.ROOMS[2][:2]
+
+    def try_release(release, environments, *, seed, seconds_max):
+        if release is releases[0]:
+            raise IndexError("no such column")
+        return museum.Trial(release=release, finding=None, elsewhere=(), examples=5, seconds=1.0)
+
+    monkeypatch.setattr(museum, "try_release", try_release)
+    monkeypatch.setattr(museum, "make_environments", lambda *_: None)
+    monkeypatch.setattr(museum, "ProcessPoolExecutor", ThreadPoolExecutor)
+    tasks = [(release, 7) for release in releases]
+    results = {
+        result["release"]: result for result in museum.run_trials(tasks, tmp_path, jobs=1, seconds_max=5.0)
+    }
+    assert results[releases[0].name]["because"] == "IndexError in the stand: no such column"
+    assert results[releases[1].name]["examples"] == 5
+    assert "Traceback" in capsys.readouterr().err
+    path = tmp_path / "room.jsonl"
+    path.write_text("".join(json.dumps(result) + "\n" for result in results.values()), encoding="utf-8")
+    assert museum.saved_results(path, seconds_max=5.0).keys() == {(releases[1].name, 7)}
 
 
 def test_results_of_the_same_code_and_seconds_are_taken_from_the_file_if_they_were_asked(museum, tmp_path):
