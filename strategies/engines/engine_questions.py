@@ -1,6 +1,7 @@
 """Draw the questions of each class about the tables of a world; `conditions` draws their conditions."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeAlias
 
 from hypothesis import strategies as st
@@ -40,6 +41,9 @@ _TWO_IN_THREE: st.SearchStrategy[bool] = st.sampled_from((False, True, True))
 # No table has more rows. Sums of integers of this size fit 32 bits, in which some engines add.
 _ROWS_MAX, _SUMMED_MAX = 20_000, 100_000
 _COUNTS = ValuePool("int64", (0, 1, 2, 3, _ROWS_MAX))
+# The areas whose questions are about LIMIT and OFFSET.
+LIMITED = ("limit", "topk")
+_OTHER_LIMITS = 3
 
 _Ask: TypeAlias = Callable[[DrawFn, ConditionScope], Question]
 
@@ -237,6 +241,18 @@ ASKS: dict[str, _Ask] = {
     "subquery": _subquery,
     "dml": _change,
 }
+
+
+def with_other_limits(draw: DrawFn, scope: ConditionScope, question: Question) -> list[Question]:
+    """Return a question about LIMIT, and some that differ from it in LIMIT and OFFSET alone.
+
+    The answer without LIMIT is the same for all of them, and takes most of the time where it is large.
+    """
+    if question.area not in LIMITED:
+        return [question]
+    limits = [_limits(draw, scope, next(iter(question.order), None)) for _ in range(_OTHER_LIMITS)]
+    others = [replace(question, limit=limit, offset=offset) for limit, offset in limits]
+    return list(dict.fromkeys([question, *others]))
 
 
 def _select(draw: DrawFn, scope: ConditionScope) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from hypothesis.strategies import DrawFn
 
 from strategies.choices import choose
 from strategies.engines.capabilities import Capabilities, ConditionScope
-from strategies.engines.engine_questions import ASKS
+from strategies.engines.engine_questions import ASKS, LIMITED, with_other_limits
 from strategies.engines.engine_rows import ONCE, REPEATS, ValuePool, value_pools
 from strategies.engines.engine_tables import StoredTable, stored_tables
 from strategies.engines.engine_values import order
@@ -22,7 +22,6 @@ from strategies.engines.questions import Json, Literal, Question, subterms
 from strategies.engines.terms import shared_operand
 
 _OFTEN = ("filter", "filter", "limit", "topk", "join", "aggregate", "window", "set", "subquery")
-_LIMITED = ("limit", "topk")
 _OF_TWO_TABLES = ("join", "set", "subquery")
 _ONE_IN_FOUR: st.SearchStrategy[bool] = st.sampled_from((False, False, False, True))
 _ONE_IN_EIGHT: st.SearchStrategy[bool] = st.sampled_from((*(False,) * 7, True))
@@ -91,20 +90,22 @@ def worlds(
         scope = replace(scope, shared=shared_operand(draw, scope))
     if scope.is_large:
         # What needs many rows is mostly LIMIT, OFFSET and the order.
-        areas += [area for area in areas if area in _LIMITED for _ in range(2)]
+        areas += [area for area in areas if area in LIMITED for _ in range(2)]
     changes = areas == ["dml"]
     count = choose(draw, (1,) if changes else (1, *(questions_max,) * 4))
-    questions = tuple(
+    questions = [
         _prepare(
             draw, scope, ASKS[choose(draw, areas)](draw, replace(scope, pivot=_pivot(draw, tables.values())))
         )
         for _ in range(count)
-    )
+    ]
     if not changes and draw(_ONE_IN_FOUR):
         # A question that is asked again may be answered from what the first time left.
         again = draw(st.integers(0, count - 1))
-        questions = (*questions[:again], replace(questions[again], repeat=2), *questions[again + 1 :])
-    return World(tables=tables, settings=_settings(draw, capabilities), questions=questions)
+        questions[again] = replace(questions[again], repeat=2)
+    if scope.is_large:
+        questions = [one for question in questions for one in with_other_limits(draw, scope, question)]
+    return World(tables=tables, settings=_settings(draw, capabilities), questions=tuple(questions))
 
 
 def _prepare(draw: DrawFn, scope: ConditionScope, question: Question) -> Question:

@@ -7,15 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import ClassVar
 
 import pytest
 
 from mutants.small_engine.catalogue import MUTANTS
-from skipproof.stand.hunt.examining import ask_each
 from skipproof.stand.hunt.state import Limits
 from skipproof.stand.workers import engines
-from skipproof.stand.workers.workers import TimedOut
 from strategies.engines.engine_tables import StoredLayout, StoredTable
 from strategies.engines.questions import Call, Column, Literal, Question, Relation
 from strategies.engines.worlds import World
@@ -68,33 +65,6 @@ def test_a_finding_is_in_an_area_if_it_has_a_trait_of_each(trials):
     assert not trials.in_area(frozenset({"join: rows lost", "full join"}), traits)
     assert trials.in_area(frozenset({"topk: rows lost"}), (("topk",),))
     assert not trials.in_area(frozenset({"topk: an error instead of rows"}), (("topk",),))
-
-
-def test_a_release_that_hangs_is_not_asked_the_rest():
-    """The questions are asked together, then alone as far as the one that hangs; the others are refused."""
-
-    class Hanging:
-        asked: ClassVar[list[int]] = []
-
-        def ask(self, *, questions, **_):
-            self.asked.append(len(questions))
-            if len(questions) > 1 or questions[0]["limit"] == 2:
-                raise TimedOut("no reply within 5 s")
-            return {"answers": [{"rows": []}]}
-
-    world = World(tables={}, settings={}, questions=())
-    source = Relation(table="t")
-    questions = [
-        Question(area="limit", source=source, select=("rid",), limit=limit) for limit in (1, 2, 3, 4)
-    ]
-    answers = ask_each(Hanging(), {}, world, questions)
-    assert [answer.get("kind", "answered") for answer in answers] == [
-        "answered",
-        "failed",
-        "unsupported",
-        "unsupported",
-    ]
-    assert Hanging.asked == [4, 1, 1]
 
 
 def test_a_pinned_release_that_is_installed_here_needs_no_environment(trials, monkeypatch, tmp_path):

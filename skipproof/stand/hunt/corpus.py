@@ -15,7 +15,7 @@ import msgspec
 
 from skipproof.stand.hunt.examining import QuestionResult
 from skipproof.stand.hunt.novelty import Feature, Novelty, effects_of, features
-from skipproof.stand.hunt.rounds import ROWS_PER_QUESTION, row_count
+from skipproof.stand.hunt.rounds import work_of_questions
 from strategies.engines.capabilities import Capabilities
 from strategies.engines.engine_tables import PYARROW
 from strategies.engines.world_json import world_from_json, world_json
@@ -162,7 +162,7 @@ def most_features_first(kept: Sequence[KeptWorld]) -> list[int]:
 
 def work(world: World) -> float:
     """Return the work of asking all questions of a world, in questions of tables with few rows."""
-    return _WORK_OF_WRITING + len(world.questions) * (1 + row_count(world) / ROWS_PER_QUESTION)
+    return _WORK_OF_WRITING + work_of_questions(world)
 
 
 def _is_possible(world: World, able: Capabilities) -> bool:

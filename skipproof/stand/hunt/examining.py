@@ -4,6 +4,7 @@ The pruned form of a table has files or statistics; the plain form gives the eng
 answers are also compared with those of the reference.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -82,8 +83,9 @@ def examine(
             worker, pruned, world, world.questions, features=with_features and worker.hello.features
         )
         plain = {name: plain_form(worker, table) for name, table in world.tables.items()}
-        whole = [without_limit(question) for question in world.questions]
-        expected = ask_each(worker, plain, world, whole)
+        whole, positions = _whole_questions(world.questions)
+        answers = ask_each(worker, plain, world, whole)
+        expected = [answers[position] for position in positions]
     outcomes = [
         _compare_answers(question, answer, whole_answer)
         for question, answer, whole_answer in zip(world.questions, actual, expected, strict=True)
@@ -96,6 +98,22 @@ def examine(
         )
         for outcome, answer in zip(outcomes, actual, strict=True)
     ]
+
+
+def _whole_questions(questions: Sequence[Question]) -> tuple[list[Question], list[int]]:
+    """Return the questions without LIMIT and OFFSET, and for each question the position of its own.
+
+    Questions that differ in LIMIT and OFFSET share one. The same question asked several times does not share,
+    because each answer may differ where an engine has a race.
+    """
+    places: dict[tuple[Question, int], int] = {}
+    times: Counter[Question] = Counter()
+    positions = []
+    for question in questions:
+        key = (without_limit(question), times[question])
+        times[question] += 1
+        positions.append(places.setdefault(key, len(places)))
+    return [question for question, _ in places], positions
 
 
 def pruned_form(worker: EngineClient, table: StoredTable, directory: Path, write: Write) -> Json:
@@ -146,10 +164,10 @@ def ask_each(
     sources: bool | Literal["only"] = False,
     features: bool = False,
 ) -> list[dict[str, Any]]:
-    """Ask questions together, and return an answer for each; if the worker ends, ask each question alone.
+    """Ask questions together, and return an answer for each; if the worker ends, ask each half alone.
 
-    After a question that alone takes too long, the remaining ones are not asked, so that an engine that hangs
-    often does not use up the time of the hunt.
+    If the reply takes too long, each question is asked alone. After one that takes too long alone the
+    remaining ones are not asked, so that an engine that hangs often does not use up the time of the hunt.
     """
     try:
         reply = worker.ask(
@@ -163,11 +181,12 @@ def ask_each(
     except (Died, TimedOut) as error:
         if len(questions) == 1:
             return [{"error": f"{_ENDS[type(error)]}: {error}", "kind": "failed"}]
+        size = 1 if isinstance(error, TimedOut) else -(-len(questions) // 2)
     answers: list[dict[str, Any]] = []
-    for question in questions:
-        (answer,) = ask_each(worker, tables, world, [question], sources=sources, features=features)
-        answers.append(answer)
-        if str(answer.get("error")).startswith(f"{_ENDS[TimedOut]}: "):
+    for start in range(0, len(questions), size):
+        some = questions[start : start + size]
+        answers += ask_each(worker, tables, world, some, sources=sources, features=features)
+        if answers[-1] is _NOT_ASKED or str(answers[-1].get("error")).startswith(f"{_ENDS[TimedOut]}: "):
             break
     return answers + [_NOT_ASKED] * (len(questions) - len(answers))
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
+from oracles.answers.contradictions import without_limit
 from strategies.constants import no_constants_of_modules
 from strategies.engines.capabilities import Capabilities
 from strategies.engines.engine_rows import LARGE, SMALL
@@ -23,7 +24,7 @@ _LARGE_SHARE = 0.1
 # Of an engine's own tables: some have row groups of thousands of rows at least, most dead in small tables.
 _LARGE_SHARE_OF_OWN = 0.5
 # So many rows take DuckDB, Polars or pyarrow about as long as the rest of a question.
-ROWS_PER_QUESTION = 2_000
+_ROWS_PER_QUESTION = 2_000
 # The work, in questions of small tables, after which the first large table comes.
 _WORK_BEFORE_LARGE = 300
 # No hunt has more rounds, so that the hunts of two seeds have none in common.
@@ -82,11 +83,19 @@ class Rounds:
 
     def _count(self, world: World) -> None:
         """Count the work that a world will take."""
-        rows = row_count(world)
-        work = len(world.questions) * (1 + rows / ROWS_PER_QUESTION)
+        work = work_of_questions(world)
         self._work += work
-        if rows > ROWS_PER_QUESTION:
+        if row_count(world) > _ROWS_PER_QUESTION:
             self._work_of_large += work
+
+
+def work_of_questions(world: World) -> float:
+    """Return the work of asking all questions of a world, in questions of tables with few rows.
+
+    Questions that differ in LIMIT and OFFSET alone share the answer that takes the most.
+    """
+    whole = {without_limit(question) for question in world.questions}
+    return len(whole) * (1 + row_count(world) / _ROWS_PER_QUESTION)
 
 
 def row_count(world: World) -> int:

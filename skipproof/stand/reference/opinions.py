@@ -45,6 +45,7 @@ class Reference:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self._answers: dict[Question, Answer | None] = {}
 
     def opinion(self, hello: Hello, question: Question, whole: Rows) -> Opinion:
         """Judge an engine's whole answer, unless a declared difference in meaning applies."""
@@ -71,10 +72,12 @@ class Reference:
 
     def answer(self, question: Question) -> Answer | None:
         """Return all rows of the answer; None if the small engine does not support the question."""
-        try:
-            return answer_from_all_rows(question.json(), self._tables)
-        except Unsupported:
-            return None
+        if question not in self._answers:
+            try:
+                self._answers[question] = answer_from_all_rows(question.json(), self._tables)
+            except Unsupported:
+                self._answers[question] = None
+        return self._answers[question]
 
     @cached_property
     def _tables(self) -> dict[str, Table]:

@@ -3,7 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from statistics import mean
 from types import ModuleType
 
 import pytest
@@ -12,15 +14,17 @@ from hypothesis import strategies as st
 
 import skipproof.stand.hunt
 import strategies.engines
+from oracles.answers.contradictions import without_limit
 from skipproof.stand.hunt.hunting import capabilities
-from skipproof.stand.hunt.rounds import Rounds
+from skipproof.stand.hunt.rounds import Rounds, row_count, work_of_questions
 from skipproof.stand.reference.engine import SmallEngine
 from strategies.engines.capabilities import ConditionScope
 from strategies.engines.conditions import condition
+from strategies.engines.engine_questions import LIMITED
 from strategies.engines.engine_rows import LARGE, ValuePool
 from strategies.engines.engine_tables import Writers
 from strategies.engines.joins import LEFT
-from strategies.engines.questions import Call, Column, Term, subterms
+from strategies.engines.questions import Call, Column, Question, Relation, Term, subterms
 from strategies.engines.worlds import World, worlds
 
 # A release in three parts, or an engine's in two; a number of an issue or a pull request.
@@ -80,6 +84,24 @@ def test_large_tables_are_asked_for_what_needs_many_rows(monkeypatch: pytest.Mon
     share = far_limits(large_worlds(60))
     monkeypatch.setattr(ConditionScope, "is_large", False)
     assert share > 0.03 > far_limits(large_worlds(60))
+
+
+def test_questions_about_limit_of_large_tables_come_in_several_that_share_an_answer() -> None:
+    """Those of small tables do not, because their answers take little time."""
+    rounds, of_rounds = Rounds(capabilities(SmallEngine()), 0), list[World]()
+    for _ in range(60):
+        rounds.draw(of_rounds.append)
+    sizes: dict[bool, list[int]] = {True: [], False: []}
+    for world in of_rounds:
+        counts = Counter(without_limit(question) for question in world.questions if question.area in LIMITED)
+        sizes[row_count(world) > 2_000] += counts.values()
+    assert mean(sizes[True]) > 2.5 > 2 > mean(sizes[False])
+
+
+def test_questions_that_share_an_answer_are_one_piece_of_work() -> None:
+    question = Question(area="limit", source=Relation(table=LEFT), select=(), limit=1)
+    world = World(tables={}, settings={}, questions=(question, replace(question, limit=2)))
+    assert work_of_questions(world) == 1
 
 
 def share_of_one_column(count: int) -> float:
