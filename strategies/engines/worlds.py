@@ -104,7 +104,9 @@ def worlds(
         again = draw(st.integers(0, count - 1))
         questions[again] = replace(questions[again], repeat=2)
     if scope.is_large:
-        questions = [one for question in questions for one in with_other_limits(draw, scope, question)]
+        questions = [
+            limited for question in questions for limited in with_other_limits(draw, scope, question)
+        ]
     return World(tables=tables, settings=_settings(draw, capabilities), questions=tuple(questions))
 
 

@@ -20,7 +20,7 @@ TABLE = StoredTable(columns=(A, Column("rid", "int64")), blocks=(((1, 0), (2, 1)
 NOTHING = World(tables={}, settings={}, questions=())
 
 
-def limited(limit: int | None, offset: int = 0) -> Question:
+def top_rows(limit: int | None, offset: int = 0) -> Question:
     order = (Key(A, descending=False, nulls_first=False),)
     return Question(
         area="topk",
@@ -64,9 +64,9 @@ def test_questions_that_differ_in_limit_alone_share_the_whole_answer(monkeypatch
 
     monkeypatch.setattr(opinions, "answer_from_all_rows", count)
     questions = (
-        limited(1),
-        limited(2, 1),
-        limited(None, 2),
+        top_rows(1),
+        top_rows(2, 1),
+        top_rows(None, 2),
         Question(area="filter", source=Relation(table="t")),
     )
     world = World(tables={"t": TABLE}, settings={}, questions=questions)
@@ -82,14 +82,14 @@ def test_questions_that_differ_in_limit_alone_share_the_whole_answer(monkeypatch
 
 def test_a_question_asked_several_times_has_as_many_whole_answers() -> None:
     """One of them may be wrong where the engine has a race in the plain form."""
-    world = World(tables={"t": TABLE}, settings={}, questions=(limited(1), limited(2), limited(1)))
+    world = World(tables={"t": TABLE}, settings={}, questions=(top_rows(1), top_rows(2), top_rows(1)))
     engine = Recorder()
     examine(engine, world)
     assert len(engine.requests[1]) == 2
 
 
 def test_the_whole_questions_are_those_of_the_questions() -> None:
-    questions = (limited(1), limited(2), limited(1), Question(area="filter", source=Relation(table="t")))
+    questions = (top_rows(1), top_rows(2), top_rows(1), Question(area="filter", source=Relation(table="t")))
     whole, positions = examining._whole_questions(questions)
     assert [whole[position] for position in positions] == [without_limit(question) for question in questions]
 
@@ -116,7 +116,7 @@ def kinds(answers: Sequence[dict[str, Any]]) -> list[str]:
 
 def test_the_question_at_which_an_engine_ends_is_found_by_halves() -> None:
     engine = Ending(Died("a signal"))
-    answers = ask_each(engine, {}, NOTHING, [limited(limit) for limit in range(1, 9)])
+    answers = ask_each(engine, {}, NOTHING, [top_rows(limit) for limit in range(1, 9)])
     assert kinds(answers) == ["answered"] * 2 + ["failed"] + ["answered"] * 5
     assert engine.counts == [8, 4, 2, 2, 1, 1, 4]
 
@@ -124,7 +124,7 @@ def test_the_question_at_which_an_engine_ends_is_found_by_halves() -> None:
 def test_a_release_that_hangs_is_not_asked_the_rest() -> None:
     """The questions are asked together, then alone as far as the one that hangs; the others are refused."""
     engine = Ending(TimedOut("no reply within 5 s"), hangs_together=True)
-    answers = ask_each(engine, {}, NOTHING, [limited(limit) for limit in (2, 3, 4, 5)])
+    answers = ask_each(engine, {}, NOTHING, [top_rows(limit) for limit in (2, 3, 4, 5)])
     assert kinds(answers) == ["answered", "failed", "unsupported", "unsupported"]
     assert engine.counts == [4, 1, 1]
 
@@ -137,6 +137,6 @@ def test_what_follows_a_question_that_hangs_in_the_first_half_is_refused() -> No
             return super().ask(questions=questions, **more)
 
     engine = EndsTogether(TimedOut("no reply within 5 s"))
-    answers = ask_each(engine, {}, NOTHING, [limited(limit) for limit in (3, 4, 5, 6)])
+    answers = ask_each(engine, {}, NOTHING, [top_rows(limit) for limit in (3, 4, 5, 6)])
     assert kinds(answers) == ["failed", "unsupported", "unsupported", "unsupported"]
     assert engine.counts == [2, 1]
