@@ -53,6 +53,22 @@ def without_limit(question: Question) -> Question:
     return replace(question, limit=None, offset=0, window=window)
 
 
+def whole_questions(questions: Sequence[Question]) -> tuple[list[Question], list[int]]:
+    """Return the questions without LIMIT and OFFSET, and for each question the position of its own.
+
+    Questions that differ in LIMIT and OFFSET share one. The same question asked several times does not share,
+    because each answer may differ where an engine has a race.
+    """
+    places: dict[tuple[Question, int], int] = {}
+    times: Counter[Question] = Counter()
+    positions = []
+    for question in questions:
+        key = (without_limit(question), times[question])
+        times[question] += 1
+        positions.append(places.setdefault(key, len(places)))
+    return [question for question, _ in places], positions
+
+
 def _leaves_choice(question: Question) -> bool:
     """Tell whether a window keeps a number of rows, but its order does not say which.
 

@@ -4,7 +4,6 @@ The pruned form of a table has files or statistics; the plain form gives the eng
 answers are also compared with those of the reference.
 """
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from oracles.answers.contradictions import (
     Discrepancy,
     find_contradiction,
     has_several_answers,
-    without_limit,
+    whole_questions,
 )
 from oracles.files.counterfactual_files import write_forgetful
 from skipproof.stand.reference.opinions import Reference
@@ -83,7 +82,7 @@ def examine(
             worker, pruned, world, world.questions, features=with_features and worker.hello.features
         )
         plain = {name: plain_form(worker, table) for name, table in world.tables.items()}
-        whole, positions = _whole_questions(world.questions)
+        whole, positions = whole_questions(world.questions)
         answers = ask_each(worker, plain, world, whole)
         expected = [answers[position] for position in positions]
     outcomes = [
@@ -98,22 +97,6 @@ def examine(
         )
         for outcome, answer in zip(outcomes, actual, strict=True)
     ]
-
-
-def _whole_questions(questions: Sequence[Question]) -> tuple[list[Question], list[int]]:
-    """Return the questions without LIMIT and OFFSET, and for each question the position of its own.
-
-    Questions that differ in LIMIT and OFFSET share one. The same question asked several times does not share,
-    because each answer may differ where an engine has a race.
-    """
-    places: dict[tuple[Question, int], int] = {}
-    times: Counter[Question] = Counter()
-    positions = []
-    for question in questions:
-        key = (without_limit(question), times[question])
-        times[question] += 1
-        positions.append(places.setdefault(key, len(places)))
-    return [question for question, _ in places], positions
 
 
 def pruned_form(worker: EngineClient, table: StoredTable, directory: Path, write: Write) -> Json:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from oracles.answers.contradictions import without_limit
+from oracles.answers.contradictions import whole_questions
 from strategies.constants import no_constants_of_modules
 from strategies.engines.capabilities import Capabilities
 from strategies.engines.engine_rows import LARGE, SMALL
@@ -94,7 +94,7 @@ def work_of_questions(world: World) -> float:
 
     Questions that differ in LIMIT and OFFSET alone share the answer that takes the most.
     """
-    whole = {without_limit(question) for question in world.questions}
+    whole, _ = whole_questions(world.questions)
     return len(whole) * (1 + row_count(world) / _ROWS_PER_QUESTION)
 
 

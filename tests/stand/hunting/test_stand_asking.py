@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from oracles.answers.contradictions import without_limit
-from skipproof.stand.hunt import examining
+from oracles.answers.contradictions import whole_questions, without_limit
 from skipproof.stand.hunt.examining import ask_each, examine
 from skipproof.stand.reference import opinions
 from skipproof.stand.reference.engine import SmallEngine
@@ -90,7 +89,7 @@ def test_a_question_asked_several_times_has_as_many_whole_answers() -> None:
 
 def test_the_whole_questions_are_those_of_the_questions() -> None:
     questions = (top_rows(1), top_rows(2), top_rows(1), Question(area="filter", source=Relation(table="t")))
-    whole, positions = examining._whole_questions(questions)
+    whole, positions = whole_questions(questions)
     assert [whole[position] for position in positions] == [without_limit(question) for question in questions]
 
 
