@@ -8,6 +8,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 from needs import needs_package
 
 from skipproof.stand.adapters import table_formats
@@ -16,7 +18,7 @@ from skipproof.stand.reference.cases import Case
 from skipproof.stand.reference.meanings import difference_name
 from skipproof.stand.workers.engines import find_engine
 from skipproof.stand.workers.workers import Hello
-from strategies.engines.engine_tables import StoredTable
+from strategies.engines.engine_tables import StoredTable, format_options
 from strategies.engines.questions import Aggregate, Call, Column, Literal, Question, Relation
 
 READERS = {
@@ -229,3 +231,29 @@ def test_long_texts_name_no_directories(module, name, layout):
     for text, outcome in (("z" * 20, contextlib.nullcontext()), ("z" * 300, pytest.raises(Unsupported))):
         with outcome:
             tables.creation({"t": {"columns": columns, "blocks": [[[text]]], "layout": layout}})
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "option"),
+    [("delta_tables", "DeltaTables", "partition_by"), ("iceberg_tables", "IcebergTables", "partition")],
+)
+def test_a_large_table_has_no_directory_for_each_value_of_a_column(module, name, option):
+    """Thousands of files take longer to write than all questions about the table."""
+    needs_package({"delta_tables": "deltalake", "iceberg_tables": "pyiceberg"}[module])
+    layouts = getattr(importlib.import_module(f"skipproof.stand.adapters.{module}"), name)().layouts()
+    columns, of_each_value = (
+        (Column("a", "string"), RID),
+        {"a", repr({"column": "a", "transform": "identity"})},
+    )
+    partitions: dict[int, set[str]] = {100: set(), 10_000: set()}
+    sizes = st.sampled_from(sorted(partitions))
+
+    @settings(max_examples=200, phases=(Phase.generate,), derandomize=True, database=None, deadline=None)
+    @given(sizes.flatmap(lambda rows: st.tuples(st.just(rows), format_options(columns, layouts, rows=rows))))
+    def look(pair):
+        rows, options = pair
+        partitions[rows].add(str(options.get(option)))
+
+    look()
+    assert of_each_value & partitions[100]
+    assert not of_each_value & partitions[10_000]

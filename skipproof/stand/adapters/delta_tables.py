@@ -39,18 +39,23 @@ _NO_STATISTICS_RUST = (
 )
 _NO_STATISTICS_ARROW = "file_options=ds.ParquetFileFormat().make_write_options(write_statistics=False)"
 _BLOOM = "ColumnProperties(bloom_filter_properties=BloomFilterProperties(True))"
+# Thousands of files or row groups take long to write and to read.
+_SMALL_TABLE = 300
 # The options of tables; `docs/reference/table-layouts.md` defines them.
 _LAYOUTS: dict[str, list[Any]] = {
     "checkpoint_after": [1, 2, 4],
     "indexed_columns": ["0", "1"],
     "stats_columns": ["{a}", "{rid}", "{b}"],
     "partition_by": [
-        {"only": ["int8", "int16", "int32", "int64", "string", "date", "boolean"], "value": "{a}"}
+        {
+            "only": ["int8", "int16", "int32", "int64", "string", "date", "boolean"],
+            "rows_max": _SMALL_TABLE,
+            "value": "{a}",
+        }
     ],
     "blocks_per_append": [2, 3, 100],
 }
-# Thousands of files or row groups take long to write and to read.
-_FEW_ROWS: list[Any] = [*({"rows_max": 300, "value": count} for count in (1, 2, 4)), 1_000]
+_FEW_ROWS: list[Any] = [*({"rows_max": _SMALL_TABLE, "value": count} for count in (1, 2, 4)), 1_000]
 _SPREADING: dict[str, list[Any]] = {
     "rows_per_file": _FEW_ROWS,
     "bytes_per_file": [1, 1_000],

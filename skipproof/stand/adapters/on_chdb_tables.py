@@ -42,7 +42,8 @@ _LAYOUTS: dict[str, list[Any]] = {
         {"only": _TIMES, "value": "toYear({a})"},
     ],
     "partition_by": [
-        {"only": _KEYS, "value": "{a}"}, {"only": _INTEGERS, "value": "{a} % 2"},
+        # More partitions take long, and an insertion of more than a hundred is refused.
+        {"only": _KEYS, "rows_max": 300, "value": "{a}"}, {"only": _INTEGERS, "value": "{a} % 2"},
         {"only": _TIMES, "value": "toYYYYMM({a})"}, "{rid} % 2",
     ],
     "index_granularity": [1, 3, 8192],

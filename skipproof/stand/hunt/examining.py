@@ -6,6 +6,7 @@ answers are also compared with those of the reference.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isqrt
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, TypeAlias
@@ -147,10 +148,11 @@ def ask_each(
     sources: bool | Literal["only"] = False,
     features: bool = False,
 ) -> list[dict[str, Any]]:
-    """Ask questions together, and return an answer for each; if the worker ends, ask each half alone.
+    """Ask questions together, and return an answer for each; if the worker ends, ask smaller parts of them.
 
-    If the reply takes too long, each question is asked alone. After one that takes too long alone the
-    remaining ones are not asked, so that an engine that hangs often does not use up the time of the hunt.
+    Each part is the square root of them: few requests make the tables anew, and few wait for the time limit.
+    After a question that alone takes too long, the remaining ones are not asked, so that an engine that hangs
+    often does not use up the time of the hunt.
     """
     try:
         reply = worker.ask(
@@ -164,7 +166,7 @@ def ask_each(
     except (Died, TimedOut) as error:
         if len(questions) == 1:
             return [{"error": f"{_ENDS[type(error)]}: {error}", "kind": "failed"}]
-        size = 1 if isinstance(error, TimedOut) else -(-len(questions) // 2)
+        size = isqrt(len(questions))
     answers: list[dict[str, Any]] = []
     for start in range(0, len(questions), size):
         some = questions[start : start + size]

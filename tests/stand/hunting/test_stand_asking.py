@@ -96,15 +96,13 @@ def test_the_whole_questions_are_those_of_the_questions() -> None:
 class Ending:
     """An engine that ends, or hangs, wherever a question has LIMIT 3."""
 
-    def __init__(self, error: Exception, *, hangs_together: bool = False) -> None:
-        self._error, self._hangs_together = error, hangs_together
+    def __init__(self, error: Exception) -> None:
+        self._error = error
         self.counts: list[int] = []
 
     def ask(self, *, questions: Sequence[Any], **_: Any) -> dict[str, Any]:
         self.counts.append(len(questions))
-        if any(question["limit"] == 3 for question in questions) or (
-            self._hangs_together and len(questions) > 1
-        ):
+        if any(question["limit"] == 3 for question in questions):
             raise self._error
         return {"answers": [{"rows": []}] * len(questions)}
 
@@ -113,29 +111,31 @@ def kinds(answers: Sequence[dict[str, Any]]) -> list[str]:
     return [answer.get("kind", "answered") for answer in answers]
 
 
-def test_the_question_at_which_an_engine_ends_is_found_by_halves() -> None:
+def test_the_question_at_which_an_engine_ends_is_found_by_parts() -> None:
     engine = Ending(Died("a signal"))
-    answers = ask_each(engine, {}, NOTHING, [top_rows(limit) for limit in range(1, 9)])
-    assert kinds(answers) == ["answered"] * 2 + ["failed"] + ["answered"] * 5
-    assert engine.counts == [8, 4, 2, 2, 1, 1, 4]
+    answers = ask_each(engine, {}, NOTHING, [top_rows(limit) for limit in range(1, 17)])
+    assert kinds(answers) == ["answered"] * 2 + ["failed"] + ["answered"] * 13
+    assert engine.counts == [16, 4, 2, 2, 1, 1, 4, 4, 4]
 
 
 def test_a_release_that_hangs_is_not_asked_the_rest() -> None:
-    """The questions are asked together, then alone as far as the one that hangs; the others are refused."""
-    engine = Ending(TimedOut("no reply within 5 s"), hangs_together=True)
-    answers = ask_each(engine, {}, NOTHING, [top_rows(limit) for limit in (2, 3, 4, 5)])
-    assert kinds(answers) == ["answered", "failed", "unsupported", "unsupported"]
-    assert engine.counts == [4, 1, 1]
+    """The parts are asked as far as the one that hangs, and its questions alone; the others are refused."""
+    engine = Ending(TimedOut("no reply within 5 s"))
+    answers = ask_each(engine, {}, NOTHING, [top_rows(limit) for limit in (1, 2, 4, 5, 3, 6, 7, 8, 9)])
+    assert kinds(answers) == ["answered"] * 4 + ["failed"] + ["unsupported"] * 4
+    assert engine.counts == [9, 3, 3, 1, 1]
 
 
-def test_what_follows_a_question_that_hangs_in_the_first_half_is_refused() -> None:
-    class EndsTogether(Ending):
+def test_tables_that_take_long_to_make_are_made_for_parts_of_the_questions() -> None:
+    """Together the questions take too long, but none of them does."""
+
+    class Slow(Ending):
         def ask(self, *, questions: Sequence[Any], **more: Any) -> dict[str, Any]:
-            if len(questions) == 4:
-                raise Died("a signal")
+            if len(questions) > 10:
+                self.counts.append(len(questions))
+                raise self._error
             return super().ask(questions=questions, **more)
 
-    engine = EndsTogether(TimedOut("no reply within 5 s"))
-    answers = ask_each(engine, {}, NOTHING, [top_rows(limit) for limit in (3, 4, 5, 6)])
-    assert kinds(answers) == ["failed", "unsupported", "unsupported", "unsupported"]
-    assert engine.counts == [2, 1]
+    engine = Slow(TimedOut("no reply within 5 s"))
+    assert kinds(ask_each(engine, {}, NOTHING, [top_rows(1)] * 40)) == ["answered"] * 40
+    assert engine.counts == [40, 6, 6, 6, 6, 6, 6, 4]
