@@ -188,7 +188,9 @@ def _float_arithmetic(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Op
     function = choose(draw, [*(symbol for symbol in possible if symbol != "/"), *quotients])
     if function in ("negate", "abs"):
         return _strict(function, inner)
-    small = _with_constant(choose(draw, (1.0, 2.0, 0.5, 3.0)), type_)
+    # Some engines multiply by the reciprocal of a divisor, which is exact of powers of two alone.
+    is_exact = function == "/" and not scope.has_functions("rounded quotient")
+    small = _with_constant(choose(draw, (1.0, 2.0, 0.5) if is_exact else (1.0, 2.0, 0.5, 3.0)), type_)
     is_reversed = function != "/" and draw(_ONE_IN_FOUR)
     return _strict(function, *((small, inner) if is_reversed else (inner, small)))
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from needs import needs_package
 
 from skipproof.stand.workers.engines import UnknownEngine, find_engine
 from skipproof.stand.workers.workers import Worker
@@ -381,3 +382,11 @@ def test_a_file_that_polars_wrote_holds_the_rows_in_order(
     written = pq.ParquetFile(path)
     assert written.read().column("rid").to_pylist() == [0, 1, 2, 3, 4, 5]
     assert written.num_row_groups == 2
+
+
+def test_polars_multiplies_by_the_rounded_reciprocal_of_a_number() -> None:
+    """Where a release divides, it can be asked for any quotient again."""
+    needs_package("polars")
+    from skipproof.stand.adapters.polars_terms import functions_missing
+
+    assert "rounded quotient" in functions_missing()

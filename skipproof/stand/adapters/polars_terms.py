@@ -48,6 +48,8 @@ def functions_missing() -> tuple[str, ...]:
         missing.append("list element")
     if not works(_keeps_float32):
         missing.append("float arithmetic")
+    if not works(_rounds_quotients):
+        missing.append("rounded quotient")
     return ("<<", ">>", "rank", "dense_rank", *missing)
 
 
@@ -70,6 +72,13 @@ def _keeps_float32() -> bool:
     text = _call("+", [{"column": "x"}, {"literal": 1.0, "type": "float32"}], {})
     computed = pl.DataFrame([series("x", [2.0**24], "float32")]).select([eval(text, {"pl": pl})])
     return bool(computed.rows() == [(2.0**24,)])
+
+
+def _rounds_quotients() -> bool:
+    """Tell whether this version divides by a number; if there are several rows, it multiplies instead."""
+    text = _call("/", [{"column": "x"}, {"literal": 3.0, "type": "float64"}], {})
+    computed = pl.DataFrame([series("x", [10.0] * 8, "float64")]).select([eval(text, {"pl": pl})])
+    return bool(computed.rows() == [(10.0 / 3.0,)] * 8)
 
 
 # For each function that early versions lack: a type, an argument of it, and the result.

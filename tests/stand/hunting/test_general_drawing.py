@@ -24,7 +24,7 @@ from strategies.engines.engine_questions import LIMITED
 from strategies.engines.engine_rows import LARGE, ValuePool
 from strategies.engines.engine_tables import Writers
 from strategies.engines.joins import LEFT
-from strategies.engines.questions import Call, Column, Question, Relation, Term, subterms
+from strategies.engines.questions import Call, Column, Json, Literal, Question, Relation, Term, subterms
 from strategies.engines.worlds import World, worlds
 
 # A release in three parts, or an engine's in two; a number of an issue or a pull request.
@@ -125,6 +125,28 @@ def share_of_one_column(count: int) -> float:
 def test_more_than_half_of_conjunctions_are_of_one_of_three_columns() -> None:
     """Without a preference it is two in five; an interval of a column has two sides."""
     assert 0.5 < share_of_one_column(500) < 0.8
+
+
+def divisors(missing: frozenset[str]) -> set[Json]:
+    """The constants by which floating point is divided, of an engine that lacks some functions."""
+    able = replace(capabilities(SmallEngine()), functions_missing=missing)
+    scope = ConditionScope(able, {"a": ValuePool("float64", (1.5, 10.0))})
+    values: set[Json] = set()
+
+    @settings(max_examples=250, phases=(Phase.generate,), derandomize=True, database=None, deadline=None)
+    @given(st.composite(condition)(scope))
+    def look(term: Term) -> None:
+        for part in subterms(term):
+            if isinstance(part, Call) and part.function == "/" and isinstance(part.of[1], Literal):
+                values.add(part.of[1].value)
+
+    look()
+    return values
+
+
+def test_an_engine_that_multiplies_by_reciprocals_divides_by_powers_of_two() -> None:
+    assert 3.0 in divisors(frozenset())
+    assert {2.0} <= divisors(frozenset({"rounded quotient"})) <= {0.5, 1.0, 2.0}
 
 
 def test_the_writers_that_a_user_asked_for_write_half_of_the_tables() -> None:
