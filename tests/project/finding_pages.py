@@ -1,11 +1,14 @@
 """The pages of `docs/findings`, read: their sections, causes, scripts and tables."""
 
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
+
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 FINDINGS = ROOT / "docs" / "findings"
@@ -149,6 +152,12 @@ def table(page: Path, heading: str) -> list[list[str]]:
         "text that follows a table without an empty line is a row"
     )
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def groups() -> dict[str, list[Requirement]]:
+    """The dependency groups of the project."""
+    pages = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]
+    return {name: [Requirement(text) for text in texts] for name, texts in pages.items()}
 
 
 def printed_texts() -> dict[Path, str]:

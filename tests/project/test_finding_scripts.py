@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from finding_pages import FINDINGS, PAGES, SCRIPTS, causes, cures, printed_texts, title
+from finding_pages import FINDINGS, PAGES, SCRIPTS, causes, cures, groups, printed_texts, title
 
 from skipproof.java import use_java
 
@@ -30,6 +30,8 @@ PACKAGES = {
     "skipproof": ["pyspark", "pyarrow"],
     "spark": ["pyspark", "py4j", "pyarrow"],
 }
+# The dependency group of a script that needs another release than the one that its page is about.
+GROUPS = {FINDINGS / "duckdb" / "iceberg_scan_nan.py": "duckdb-iceberg"}
 # The page that names the release; what was the stand's own fault is shown by Spark.
 RELEASES = {page.stem: title(page).split()[-1] for page in PAGES} | {
     "skipproof": title(FINDINGS / "spark.md").split()[-1]
@@ -109,7 +111,7 @@ def packages_of_expected(text: str) -> set[str]:
 def test_a_script_has_the_form_that_trackers_ask_for(script: Path) -> None:
     """It is short, needs the engine alone, and knows no place of this machine; ruff keeps its style."""
     text = script.read_text(encoding="utf-8")
-    packages = {*PACKAGES[script.parent.name], *sys.stdlib_module_names}
+    packages = {*PACKAGES[script.parent.name], *needed_releases(script), *sys.stdlib_module_names}
     assert len(text.splitlines()) <= LINES_MAX
     assert text.splitlines()[-2:] == LAST_LINES
     assert set(imported_modules(ast.parse(text)).values()) <= packages
@@ -128,6 +130,18 @@ def test_a_script_that_expects_what_an_engine_says_is_told(text: str) -> None:
 
 def test_an_answer_beside_what_is_expected_does_no_harm() -> None:
     assert packages_of_expected(RIGHT) == set()
+
+
+@pytest.mark.parametrize("script", GROUPS, ids=lambda path: path.stem)
+def test_a_script_with_a_group_of_its_own_needs_a_release_that_its_page_names_too(script: Path) -> None:
+    """If the page were about that release, the script would need no group of its own."""
+    assert script in SCRIPTS
+    engine, page = PACKAGES[script.parent.name][0], script.parent.with_suffix(".md")
+    release = needed_releases(script)[engine]
+    assert release != RELEASES[script.parent.name]
+    (section,) = [cause.section for cause in causes() if f"/{script.name})" in "\n".join(cause.section.lines)]
+    assert release in section.heading
+    assert release in page.read_text(encoding="utf-8").partition("\n## ")[0]
 
 
 def test_the_scripts_of_a_page_need_the_engine_of_the_page() -> None:
@@ -194,15 +208,23 @@ def test_a_script_shows_its_fault_and_none_once_it_is_cured(script: Path, tmp_pa
         assert printed.splitlines() == [expected, expected.replace("expected ", "actual ", 1)], cure
 
 
+def needed_releases(script: Path) -> dict[str, str]:
+    """The release of each package that a script needs in one release alone."""
+    if script not in GROUPS:
+        return {PACKAGES[script.parent.name][0]: RELEASES[script.parent.name]}
+    pins = {requirement.name: requirement.specifier for requirement in groups()[GROUPS[script]]}
+    return {package: str(pin).removeprefix("==") for package, pin in pins.items()}
+
+
 def skip_other_releases(script: Path) -> None:
-    """Skip where the engine is not installed in the release that its page is about."""
-    package, release = PACKAGES[script.parent.name][0], RELEASES[script.parent.name]
-    try:
-        installed = metadata.version(package)
-    except metadata.PackageNotFoundError:
-        installed = "missing"
-    if installed != release:
-        pytest.skip(f"{package} is {installed}, and the findings are about {release}")
+    """Skip where what a script needs is not installed in the release that its finding is about."""
+    for package, release in needed_releases(script).items():
+        try:
+            installed = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            installed = "missing"
+        if installed != release:
+            pytest.skip(f"{package} is {installed}, and the finding is about {release}")
 
 
 def run(text: str, directory: Path) -> tuple[int, str]:

@@ -18,12 +18,12 @@ from finding_pages import (
     anchor,
     causes,
     effects_of,
+    groups,
     lines_outside_fences,
     sections,
     table,
     title,
 )
-from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
@@ -39,7 +39,7 @@ ENGINES = {
     "engines-more": {"clickhouse": "chdb", "daft": "daft"},
 }
 # Groups that have to be installed apart, and the package of which they need different releases.
-APART = {frozenset({"engines", "tpch"}): "duckdb"}
+APART = {frozenset({"engines", "tpch"}): "duckdb", frozenset({"engines", "duckdb-iceberg"}): "duckdb"}
 # A cause is about 18 lines of text, and what its scripts print, two lines each.
 TEXT_LINES_MAX = 25
 PRINTED_LINES_MAX = 4
@@ -59,12 +59,6 @@ def counts_by_hunt() -> dict[str, dict[str, Count]]:
                 count = Count(int(findings), None if seen == "-" else int(seen))
                 assert counts.setdefault(hunt.strip("`"), {}).setdefault(target, count) == count
     return counts
-
-
-def groups() -> dict[str, list[Requirement]]:
-    """The dependency groups of the project."""
-    pages = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]
-    return {name: [Requirement(text) for text in texts] for name, texts in pages.items()}
 
 
 def specifiers(package: str) -> dict[str, SpecifierSet]:
