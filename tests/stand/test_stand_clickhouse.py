@@ -189,6 +189,13 @@ def test_an_index_is_made_of_columns_that_may_have_it(kind: str, column: str, is
     assert ("INDEX index_0" in setup_text(OnChDBTables(), table)) is is_made
 
 
+def test_a_column_has_one_text_index_at_most() -> None:
+    """ClickHouse refuses two, though the plain form has none."""
+    kinds = ("text(tokenizer = splitByNonAlpha)", "text(tokenizer = ngrams(2))", "minmax")
+    text = setup_text(OnChDBTables(), TABLE | {"layout": dict.fromkeys(kinds, "b")})
+    assert [kind in text for kind in kinds] == [True, False, True]
+
+
 def test_columns_without_null_are_required_only_if_it_is_asked_for() -> None:
     adapter = OnChDBTables()
     assert '"b" Nullable(String)' in setup_text(adapter, TABLE)

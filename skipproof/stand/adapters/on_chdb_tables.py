@@ -127,6 +127,9 @@ class OnChDBTables(OnChDB):
             for kind, of in layout.items()
             if kind not in (*_TABLE_OPTIONS, *_FLAGS) and _has_index(kind, of, types, required)
         ]
+        # ClickHouse refuses a second text index of a column.
+        second = [kind for kind in indexes if kind.startswith("text(")][1:]
+        indexes = [kind for kind in indexes if kind not in second]
         parts += [
             f"INDEX index_{at} {layout[kind]} TYPE {kind} GRANULARITY {granules}"
             for at, kind in enumerate(indexes)
