@@ -385,7 +385,7 @@ def test_a_file_that_polars_wrote_holds_the_rows_in_order(
 
 
 def test_polars_multiplies_by_the_rounded_reciprocal_of_a_number() -> None:
-    """Where a release divides, it can be asked for any quotient again."""
+    """If a release divides, it can be asked for any quotient again."""
     needs_package("polars")
     from skipproof.stand.adapters.polars_terms import functions_missing
 
