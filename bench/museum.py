@@ -49,13 +49,10 @@ def run_trials(
     for release, _ in tasks:
         make_environments(release, environments)
     with ProcessPoolExecutor(max_workers=jobs) as pool:
-        trials = {
-            pool.submit(try_release, release, environments, seed=seed, seconds_max=seconds_max): (
-                release,
-                seed,
-            )
-            for release, seed in tasks
-        }
+        trials = {}
+        for release, seed in tasks:
+            trial = pool.submit(try_release, release, environments, seed=seed, seconds_max=seconds_max)
+            trials[trial] = release, seed
         for trial in as_completed(trials):
             release, seed = trials[trial]
             yield {"seed": seed, **of_run, **_outcome(release, trial).to_dict()}

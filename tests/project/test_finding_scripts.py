@@ -224,7 +224,8 @@ def skip_other_releases(script: Path) -> None:
         except metadata.PackageNotFoundError:
             installed = "missing"
         if installed != release:
-            pytest.skip(f"{package} is {installed}, and the finding is about {release}")
+            reason = f"{package} is {installed}, and the finding is about {release}"
+            pytest.skip(f"{reason}; pyproject.toml names the group that has it")
 
 
 def run(text: str, directory: Path) -> tuple[int, str]:

@@ -32,7 +32,7 @@ def top_rows(limit: int | None, offset: int = 0) -> Question:
 
 
 class Recorder(SmallEngine):
-    """A small engine that keeps the questions of each request, and loses the last row of each answer."""
+    """A small engine that keeps the questions of each request; it may lose a row of answers from files."""
 
     def __init__(self, *, loses: bool = False) -> None:
         super().__init__()
