@@ -18,13 +18,14 @@ from oracles.answers.contradictions import without_limit
 from skipproof.stand.hunt.hunting import capabilities
 from skipproof.stand.hunt.rounds import Rounds, row_count, work_of_questions
 from skipproof.stand.reference.engine import SmallEngine
-from strategies.engines.capabilities import ConditionScope
+from strategies.engines.capabilities import ConditionScope, Operand
 from strategies.engines.conditions import condition
 from strategies.engines.engine_questions import LIMITED
 from strategies.engines.engine_rows import LARGE, ValuePool
 from strategies.engines.engine_tables import Writers
 from strategies.engines.joins import LEFT
 from strategies.engines.questions import Call, Column, Json, Literal, Question, Relation, Term, subterms
+from strategies.engines.terms import value_of
 from strategies.engines.worlds import World, worlds
 
 # A release in three parts, or an engine's in two; a number of an issue or a pull request.
@@ -147,6 +148,29 @@ def divisors(missing: frozenset[str]) -> set[Json]:
 def test_an_engine_that_multiplies_by_reciprocals_divides_by_powers_of_two() -> None:
     assert 3.0 in divisors(frozenset())
     assert {2.0} <= divisors(frozenset({"rounded quotient"})) <= {0.5, 1.0, 2.0}
+
+
+def share_of_extremes(term: Term) -> float:
+    """The share of the least and the greatest of ten values among the constants of an operand."""
+    operand = Operand(term, ValuePool("int32", tuple(range(10))))
+    counts: Counter[Json] = Counter()
+
+    constants = st.composite(value_of)(ConditionScope(capabilities(SmallEngine()), {}), operand)
+
+    @settings(max_examples=50, phases=(Phase.generate,), derandomize=True, database=None, deadline=None)
+    @given(st.lists(constants, min_size=20, max_size=20))
+    def look(several: list[Json]) -> None:
+        counts.update(several)
+
+    look()
+    return (counts[0] + counts[9]) / counts.total()
+
+
+def test_expressions_are_compared_with_their_least_and_greatest_values() -> None:
+    """An engine that is wrong about the bounds of a function skips mostly the rows at them."""
+    column = Column("a", "int32")
+    assert share_of_extremes(Call("abs", (column,), "int32")) > 0.4
+    assert share_of_extremes(column) < 0.4
 
 
 def test_the_writers_that_a_user_asked_for_write_half_of_the_tables() -> None:
