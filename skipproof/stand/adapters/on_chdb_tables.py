@@ -14,6 +14,7 @@ from .serving import Unsupported
 
 _SWITCH = ("1", "0")
 _SETTINGS = {
+    "use_primary_key": _SWITCH,
     "use_skip_indexes": _SWITCH,
     "use_skip_indexes_on_data_read": _SWITCH,
     "use_skip_indexes_for_disjunctions": _SWITCH,
