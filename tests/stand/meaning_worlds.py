@@ -89,6 +89,25 @@ UNITED_NANOSECOND = World(
 )
 BY_A = (Key(Column("a", "float64")), Key(ROW_NUMBER))
 ZEROS_IN_ORDER = world("float64", [0.0, -0.0], area="topk", order=BY_A)
+# Both zeros are in the second table alone.
+UNITED_ZEROS = World(
+    tables={
+        **world("float64", [1.0]).tables,
+        "u": StoredTable(
+            columns=(Column("u_a", "float64"), Column("u_rid", "int64")), blocks=(((0.0, 0), (-0.0, 1)),)
+        ),
+    },
+    settings={},
+    questions=(
+        Question(
+            area="set",
+            source=Relation(table="t"),
+            select=("a", "rid"),
+            set=SetOperation(kind="union", all=True, right=Relation(table="u"), columns=("u_a", "u_rid")),
+            order=BY_A,
+        ),
+    ),
+)
 ZERO_IS_ZERO = world("float64", [-0.0], call_with_constants("=", "float64", 0.0))
 ZERO_IN_LIST = world("float64", [-0.0], call_with_constants("in", "float64", 0.0, 1.0))
 _NULLIF = Call("nullif", (Column("a", "float64"), Literal(-0.0, "float64")), "float64")
@@ -190,6 +209,7 @@ SHOWN: list[tuple[str, str, dict[str, str], World]] = [
     ("the sign of NaN", "datafusion", {}, NEGATIVE_NAN),
     ("the sign of NaN", "deltalake", {}, NEGATIVE_NAN),
     ("the order of zeros", "datafusion", {}, ZEROS_IN_ORDER),
+    ("the order of zeros", "datafusion", {}, UNITED_ZEROS),
     ("the order of zeros", "deltalake", {}, ZEROS_IN_ORDER),
     ("zeros in NULLIF", "datafusion", {}, ZERO_IN_NULLIF),
     ("zeros in NULLIF", "deltalake", {}, ZERO_IN_NULLIF),

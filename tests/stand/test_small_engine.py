@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 
@@ -12,6 +13,8 @@ from skipproof.stand.hunt.reach.data_classes import DATA_CLASSES
 from skipproof.stand.hunt.reach.query_classes import QUERY_CLASSES
 from skipproof.stand.reference.engine import AREAS_OF_FILES, SmallEngine
 from skipproof.stand.reference.pruning import Rules
+from skipproof.stand.reference.tables import AvailableStatistics, Group, Partition, from_blocks
+from strategies.engines.questions import Json
 
 SEED = 7
 EXAMPLES = 400
@@ -94,3 +97,28 @@ def test_the_hunt_kills_mutants(name: str) -> None:
     limits = Limits(examples=1_000, findings=1, worlds_to_shrink=0)
     state = hunt(engine, capabilities(engine, areas=(FAST[name],)), limits, hunt_seed=SEED)
     assert state.findings
+
+
+def test_each_group_of_a_partitioned_table_has_the_rows_of_one_value() -> None:
+    groups = _partitioned([[1, 2, 1], [None, 2]])
+    assert [group.rows for group in groups] == [[(1, 0), (1, 2)], [(2, 1)], [(None, 0)], [(2, 1)]]
+    assert [group.chunks[0].cells for group in groups] == [[1, 1], [2], [None], [2]]
+    assert [group.chunks[0].partition for group in groups] == [
+        Partition("identity", value) for value in (1, 2, None, 2)
+    ]
+    assert all(group.chunks[1].partition is None for group in groups)
+
+
+def test_a_table_of_thousands_of_values_is_not_partitioned() -> None:
+    """A question of such a table would take minutes: it would have a group for each row."""
+    assert [len(group.rows) for group in _partitioned([list(range(2_000))])] == [2_000]
+
+
+def _partitioned(blocks: list[list[Json]]) -> Sequence[Group]:
+    """The groups of a table that is partitioned by its first column."""
+    table = {
+        "columns": [{"name": "a", "type": "int32"}, {"name": "rid", "type": "int64"}],
+        "blocks": [[[cell, row] for row, cell in enumerate(cells)] for cells in blocks],
+    }
+    opened = from_blocks(table, AvailableStatistics())
+    return SmallEngine().with_settings(opened, {"partitions": "identity"}).groups

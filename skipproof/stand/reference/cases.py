@@ -140,8 +140,9 @@ class Case:
         """Every comparison, as its kind and operands: by functions, orders, join keys, and within columns."""
         question = self.question
         yield from ((call.function, call.of) for call in self.calls if call.function in COMPARISON_FUNCTIONS)
-        for order in (question.order, *(relation.order for relation in question.relations)):
-            yield from (("order", (key.by,)) for key in order)
+        yield from (("order", self._ordered(key.by)) for key in question.order)
+        for relation in question.relations:
+            yield from (("order", (key.by,)) for key in relation.order)
         for relation in question.relations:
             if relation.distinct:
                 yield "distinct", (self.column(relation.distinct),)
@@ -152,9 +153,8 @@ class Case:
             yield from (("order", (key.by,)) for key in question.window.order)
             if question.window.partition is not None:
                 yield "group", (question.window.partition,)
-        if question.set is not None:
-            pairs = zip(question.select, question.set.columns, strict=True)
-            yield from (("distinct", (self.column(left), self.column(right))) for left, right in pairs)
+        for name, other in self._sides.items():
+            yield "distinct", (self.column(name), self.column(other))
         for query in question.queries:
             operands = (query.column,) if query.operand is None else (query.operand, query.column)
             yield {"exists": "join"}.get(query.kind, query.kind), operands
@@ -165,6 +165,18 @@ class Case:
                 yield aggregate.function, (aggregate.of,)
             if aggregate.of is not None and aggregate.distinct:
                 yield "distinct", (aggregate.of,)
+
+    @property
+    def _sides(self) -> Mapping[str, str]:
+        """The column of the right side of a set operation for each of the left; empty if there is none."""
+        question = self.question
+        return {} if question.set is None else dict(zip(question.select, question.set.columns, strict=True))
+
+    def _ordered(self, key: Term) -> tuple[Term, ...]:
+        """Return what a key of the answer's order compares: of a set operation, the columns of both sides."""
+        if isinstance(key, Column) and key.name in self._sides:
+            return (key, self.column(self._sides[key.name]))
+        return (key,)
 
     @property
     def words(self) -> frozenset[str]:

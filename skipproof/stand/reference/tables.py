@@ -16,6 +16,8 @@ _BALLAST = {"a": "int32", "b": "string"}
 # The names of a column and of the field in it, or the place of the element.
 _Path: TypeAlias = tuple[str, ...]
 _FIRST = "0"
+# Enough for every small table.
+_PARTITIONS_MAX = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,17 +283,31 @@ def _with_fewer_statistics(chunk: Chunk, statistics: str) -> Chunk:
 
 
 def split_by_partition(table: Table, transform: str, values: Sequence[Sequence[Value]]) -> Table:
-    """Split each group by the values of a transform, which are given for each row of each group."""
+    """Split each group by the values of a transform, which are given for each row of each group.
+
+    A table of too many partitions is left whole: it would have about as many groups as rows.
+    """
+    partitions = [_positions(some) for some in values]
+    if sum(map(len, partitions)) > _PARTITIONS_MAX:
+        return table
     name, groups = next(iter(table.schema)), []
-    for group, some in zip(table.groups, values, strict=True):
-        distinct = dict.fromkeys(some)
-        groups += [_partition_group(group, some, Partition(transform, value), name) for value in distinct]
+    for group, places in zip(table.groups, partitions, strict=True):
+        groups += [
+            _partition_group(group, at, Partition(transform, value), name) for value, at in places.items()
+        ]
     return Table(table.schema, groups)
 
 
-def _partition_group(group: Group, values: Sequence[Value], partition: Partition, name: str) -> Group:
-    """Return the group of the rows that have a partition's value."""
-    positions = [at for at, value in enumerate(values) if value == partition.value]
+def _positions(values: Sequence[Value]) -> dict[Value, list[int]]:
+    """Return the positions of each distinct value."""
+    positions: dict[Value, list[int]] = {}
+    for at, value in enumerate(values):
+        positions.setdefault(value, []).append(at)
+    return positions
+
+
+def _partition_group(group: Group, positions: Sequence[int], partition: Partition, name: str) -> Group:
+    """Return the group of the rows of a partition, whose value is of the column of that name."""
     chunks = []
     for chunk in group.chunks:
         cells = [chunk.cells[at] for at in positions] if chunk.cells else []
