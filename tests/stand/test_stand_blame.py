@@ -104,6 +104,23 @@ def test_the_form_with_nothing_to_prune_by_is_accused_where_it_alone_is_wrong(qu
     assert one.source == "plain"
 
 
+class LosingOtherRows(SmallEngine):
+    """An engine that loses the first row over the pruned form, and the last over the plain one."""
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """The answers without the row."""
+        kept = slice(1, None) if is_pruned(request["tables"]["t"]) else slice(-1)
+        return {"answers": [one | {"rows": one["rows"][kept]} for one in super().ask(**request)["answers"]]}
+
+
+def test_the_saved_answer_is_of_the_form_that_the_program_asks() -> None:
+    """Both are wrong, each in its own way."""
+    one = confirm_failure(LosingOtherRows(tables="own"))
+    assert one.blame is Blame.REFERENCE
+    assert one.actual["rows"] == [[2, 1]]
+    assert one.expected["rows"] == [[1, 0], [2, 1]]
+
+
 class Interrupted(Losing):
     """An engine of which, once a failure is confirmed, some first requests for the plain form are errors.
 

@@ -106,11 +106,17 @@ def confirm(worker: EngineClient, finding: Finding, *, count: int = 1, write: Wr
         finding=finding,
         blame=blame,
         source=wrong.get("source", "").replace(f"{directory}/", ""),
-        actual=finding.outcome.with_statistics,
+        actual=_steady_rows(blame, wrong) or finding.outcome.with_statistics,
         expected=finding.outcome.expected,
         count=count,
         race=race,
     )
+
+
+def _steady_rows(blame: Blame, answer: Mapping[str, Any]) -> Json:
+    """Return the rows of an answer as JSON; None if the next answer may have others."""
+    is_steady = "rows" in answer and blame not in (Blame.RACE, Blame.UNSTEADY)
+    return {"rows": answer["rows"]} if is_steady else None
 
 
 def _count_race(worker: EngineClient, finding: Finding, forms: Mapping[str, Json]) -> RaceCount | None:
