@@ -57,10 +57,13 @@ class Losing(SmallEngine):
         return {"answers": [one | {"rows": one["rows"][first:], "source": source} for one in answers]}
 
 
-def confirm_failure(engine: EngineClient, question: Question = ALL, **layout: Any) -> ConfirmedFinding:
-    """Confirm the only failure of an engine in a world of two blocks."""
+def confirm_failure(
+    engine: EngineClient, question: Question = ALL, *, beside: StoredTable | None = None, **layout: Any
+) -> ConfirmedFinding:
+    """Confirm the only failure of an engine in a world of two blocks, and of another table beside."""
     table = StoredTable(columns=(A, RID), blocks=(((1, 0),), ((2, 1),)), layout=StoredLayout(**layout))
-    world = World(tables={"t": table}, settings={}, questions=(question,))
+    tables = {"t": table} if beside is None else {"t": table, "u": beside}
+    world = World(tables=tables, settings={}, questions=(question,))
     (outcome,) = examine(engine, world)
     assert outcome.contradiction is not None
     found = traits(world, outcome.question, outcome.contradiction)
@@ -157,17 +160,37 @@ def test_an_answer_that_is_missing_is_not_taken_for_a_wrong_one(
     assert confirm_failure(Interrupted(error, errors), FIRST).blame is blame
 
 
+class LosingOfFiles(Losing):
+    """An engine that loses a row where the files of one of its tables are of some kind; it reads no ORC."""
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """The answers, without the first row for such files."""
+        if not any(map(self._loses, request["tables"].values())):
+            return {"answers": [{"rows": [[1, 0], [2, 1]]} for _ in request["questions"]]}
+        return {"answers": [{"rows": [[2, 1]]} for _ in request["questions"]]}
+
+
+def has_statistics(table: Mapping[str, Json]) -> bool:
+    """Of a table in Parquet files."""
+    paths = table.get("files", []) if table.get("format") != ORC else []
+    return any(pq.read_metadata(path).row_group(0).column(0).is_stats_set for path in paths)
+
+
 def test_files_of_orc_are_blamed_without_being_stripped() -> None:
-    """A table of Parquet beside it is not stripped either: what is to blame would stay unknown."""
+    engine = LosingOfFiles(lambda table: table.get("format") == ORC)
+    assert confirm_failure(engine, writer=ORC).blame is Blame.ORC
 
-    class Reading(Losing):
-        """Reads ORC from its blocks, as the small engine has no reader of ORC."""
 
-        def ask(self, **request: Any) -> dict[str, Any]:
-            table = request["tables"]["t"]
-            return super().ask(**request) if "blocks" in table else {"answers": [{"rows": [[2, 1]]}]}
-
-    assert confirm_failure(Reading(lambda table: False), writer=ORC).blame is Blame.ORC
+@pytest.mark.parametrize(
+    ("loses", "blame"),
+    [(has_statistics, Blame.STATISTICS), (lambda table: table.get("format") == ORC, Blame.ORC)],
+)
+def test_of_files_of_both_formats_those_are_blamed_that_are_at_fault(
+    loses: Callable[[Mapping[str, Json]], bool], blame: Blame
+) -> None:
+    """A table of Parquet beside one of ORC is stripped alone."""
+    table = StoredTable(columns=(Column("u_a", "int32"), Column("u_rid", "int64")), blocks=(((1, 0),),))
+    assert confirm_failure(LosingOfFiles(loses), beside=table, writer=ORC).blame is blame
 
 
 def test_files_without_statistics_lie_in_the_directories_of_their_partitions() -> None:

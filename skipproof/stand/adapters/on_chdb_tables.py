@@ -25,6 +25,8 @@ _SETTINGS = {
     "use_index_for_in_with_subqueries": _SWITCH,
     "merge_tree_coarse_index_granularity": ("2",),
     "optimize_read_in_order": _SWITCH,
+    "optimize_distinct_in_order": _SWITCH,
+    "optimize_aggregation_in_order": _SWITCH,
     "optimize_use_projections": _SWITCH,
     "optimize_use_implicit_projections": _SWITCH,
     "optimize_use_projection_filtering": _SWITCH,

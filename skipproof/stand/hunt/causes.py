@@ -71,12 +71,16 @@ def type_traits(failure_traits: frozenset[str]) -> frozenset[str]:
 
 
 def error_words(wrong: Contradiction) -> str:
-    """Return the words of an error without its values and names, which vary; empty if it is no error."""
+    """Return the words of an error without its values and names, which vary; empty if it is no error.
+
+    Workers cut long messages, so that a bracket may have no end.
+    """
     if wrong.verdict is not Discrepancy.RAISED:
         return ""
     text, nested = wrong.difference, 1
     while nested:
         text, nested = re.subn(r"\([^()]*\)|\[[^\[\]]*\]", " ", text)
+    text = re.split(r"[(\[]", text, maxsplit=1)[0]
     words = re.sub(r"\W+", " ", re.sub(r"[\"'`].*?[\"'`]|[\d.]+|/\S+", " ", text))
     return " ".join(words.split()[:_WORDS])
 

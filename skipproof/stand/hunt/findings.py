@@ -156,12 +156,15 @@ def _find_blame(
         return Blame.ENGINE
     if worker.hello.tables == "own":
         return Blame.TABLE if worker.hello.reader in ("", worker.hello.engine) else Blame.MEMORY
-    if any(table.get("format") == ORC for table in pruned.values()):
+    parquet = {name: table for name, table in pruned.items() if table.get("format") != ORC}
+    if not parquet:
         return Blame.ORC
-    bare = _ask_alone(worker, _strip_statistics(pruned), finding)
+    bare = _ask_alone(worker, {**pruned, **_strip_statistics(parquet)}, finding)
     if "rows" in actual and "rows" not in bare:
         return Blame.UNKNOWN
-    return Blame.STATISTICS if is_right(bare) else Blame.FILE
+    if is_right(bare):
+        return Blame.STATISTICS
+    return Blame.FILE if len(parquet) == len(pruned) else Blame.ORC
 
 
 def _ask_alone(
@@ -199,7 +202,7 @@ def confirm_all(worker: EngineClient, hunt: Hunt, *, write: Write) -> tuple[Conf
 
 
 def _strip_statistics(pruned: Mapping[str, Json]) -> dict[str, Json]:
-    """Write the tables' files again without statistics in their footers; return the tables of these files."""
+    """Write the Parquet files of tables again without statistics in their footers; return these tables."""
     without = {}
     for name, table in pruned.items():
         levels = len(table["partitions"][0]) if table.get("partitions") else 0

@@ -249,6 +249,7 @@ def error(words: str) -> Finding:
         (error("Panic: no type"), error("Panic: no value"), CURED, 2),
         (error("Panic: value 1"), error("Panic: value 2"), CURED, 1),
         (error("Vector (of STRUCT(a INT) by b)"), error("Vector (of STRUCT(x INT) by c)"), CURED, 1),
+        (error("Plan (fetch=1, expr=[a"), error("Plan (fetch=20001, ex"), CURED, 1),
         (error("Panic: value 1"), error("Panic: value 2"), replace(CURED, area="join", cures=()), 1),
         # Another switch cures the second.
         (error("Panic: value 1"), error("Panic: value 2"), SWITCHED, 2),
@@ -258,6 +259,7 @@ def error(words: str) -> Finding:
         "other words",
         "values",
         "parentheses within parentheses",
+        "cut within parentheses",
         "other class",
         "other switch",
     ],
