@@ -92,9 +92,12 @@ def _table(table: StoredTable) -> Table:
 
 
 def _rows(block: Sequence[Sequence[Json]], columns: Sequence[Column]) -> list[tuple[Value, ...]]:
-    """Return the rows of a block; each distinct value is converted once."""
+    """Return the rows of a block; each distinct value is converted once, and the two zeros are two values."""
     read = []
     for column, cells in zip(columns, zip(*block, strict=True), strict=True):
-        values = {cell: from_json(cell, column.type) for cell in set(cells)}
-        read.append([values[cell] for cell in cells])
+        if column.type.startswith("float"):
+            read.append([from_json(cell, column.type) for cell in cells])
+        else:
+            values = {cell: from_json(cell, column.type) for cell in set(cells)}
+            read.append([values[cell] for cell in cells])
     return list(zip(*read, strict=True))
