@@ -13,13 +13,13 @@ from oracles.answers.contradictions import whole_questions
 from strategies.constants import no_constants_of_modules
 from strategies.engines.capabilities import Capabilities
 from strategies.engines.engine_rows import LARGE, SMALL
-from strategies.engines.worlds import QUESTIONS_MAX, World, worlds
+from strategies.engines.worlds import World, worlds
 
 # Hypothesis draws the first examples of a run independently: beyond ten it mostly varies earlier ones, and
 # from ten on it keeps some of them small. The first one is the simplest world, the same in each round.
 ROUND = 9
-# Writing a large table takes long, so that it is asked more questions, and few of them make a round.
-_LARGE_ROUND, _QUESTIONS_OF_LARGE = 3, 2 * QUESTIONS_MAX
+# Writing a large table takes long, and so do the questions of it, so that few make a round.
+_LARGE_ROUND = 3
 _LARGE_SHARE = 0.1
 # Of an engine's own tables: some have row groups of thousands of rows at least, most dead in small tables.
 _LARGE_SHARE_OF_OWN = 0.5
@@ -55,11 +55,7 @@ class Rounds:
         self.number = self._first + self.count
         self.count += 1
         is_large = self._work_of_large < (self._work - _WORK_BEFORE_LARGE) * self._large_share
-        strategy = (
-            worlds(self._able, questions_max=_QUESTIONS_OF_LARGE, repeats=LARGE)
-            if is_large
-            else worlds(self._able, repeats=SMALL)
-        )
+        strategy = worlds(self._able, repeats=LARGE if is_large else SMALL)
         is_simplest = True
 
         def test(world: World) -> None:
