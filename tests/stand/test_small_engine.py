@@ -100,7 +100,7 @@ def test_the_hunt_kills_mutants(name: str) -> None:
 
 
 def test_each_group_of_a_partitioned_table_has_the_rows_of_one_value() -> None:
-    groups = _partitioned([[1, 2, 1], [None, 2]])
+    groups = _groups_of_partitions([[1, 2, 1], [None, 2]])
     assert [group.rows for group in groups] == [[(1, 0), (1, 2)], [(2, 1)], [(None, 0)], [(2, 1)]]
     assert [group.chunks[0].cells for group in groups] == [[1, 1], [2], [None], [2]]
     assert [group.chunks[0].partition for group in groups] == [
@@ -111,10 +111,10 @@ def test_each_group_of_a_partitioned_table_has_the_rows_of_one_value() -> None:
 
 def test_a_table_of_thousands_of_values_is_not_partitioned() -> None:
     """A question of such a table would take minutes: it would have a group for each row."""
-    assert [len(group.rows) for group in _partitioned([list(range(2_000))])] == [2_000]
+    assert [len(group.rows) for group in _groups_of_partitions([list(range(2_000))])] == [2_000]
 
 
-def _partitioned(blocks: list[list[Json]]) -> Sequence[Group]:
+def _groups_of_partitions(blocks: list[list[Json]]) -> Sequence[Group]:
     """The groups of a table that is partitioned by its first column."""
     table = {
         "columns": [{"name": "a", "type": "int32"}, {"name": "rid", "type": "int64"}],

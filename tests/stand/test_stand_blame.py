@@ -113,15 +113,19 @@ class LosingOtherRows(SmallEngine):
     def ask(self, **request: Any) -> dict[str, Any]:
         """The answers without the row."""
         kept = slice(1, None) if is_pruned(request["tables"]["t"]) else slice(-1)
-        return {"answers": [one | {"rows": one["rows"][kept]} for one in super().ask(**request)["answers"]]}
+        return {
+            "answers": [
+                answer | {"rows": answer["rows"][kept]} for answer in super().ask(**request)["answers"]
+            ]
+        }
 
 
 def test_the_saved_answer_is_of_the_form_that_the_program_asks() -> None:
     """Both are wrong, each in its own way."""
-    one = confirm_failure(LosingOtherRows(tables="own"))
-    assert one.blame is Blame.REFERENCE
-    assert one.actual["rows"] == [[2, 1]]
-    assert one.expected["rows"] == [[1, 0], [2, 1]]
+    confirmed = confirm_failure(LosingOtherRows(tables="own"))
+    assert confirmed.blame is Blame.REFERENCE
+    assert confirmed.actual["rows"] == [[2, 1]]
+    assert confirmed.expected["rows"] == [[1, 0], [2, 1]]
 
 
 class Interrupted(Losing):

@@ -140,7 +140,7 @@ class Case:
         """Every comparison, as its kind and operands: by functions, orders, join keys, and within columns."""
         question = self.question
         yield from ((call.function, call.of) for call in self.calls if call.function in COMPARISON_FUNCTIONS)
-        yield from (("order", self._ordered(key.by)) for key in question.order)
+        yield from (("order", self._order_operands(key.by)) for key in question.order)
         for relation in question.relations:
             yield from (("order", (key.by,)) for key in relation.order)
         for relation in question.relations:
@@ -172,7 +172,7 @@ class Case:
         question = self.question
         return {} if question.set is None else dict(zip(question.select, question.set.columns, strict=True))
 
-    def _ordered(self, key: Term) -> tuple[Term, ...]:
+    def _order_operands(self, key: Term) -> tuple[Term, ...]:
         """Return what a key of the answer's order compares: of a set operation, the columns of both sides."""
         if isinstance(key, Column) and key.name in self._sides:
             return (key, self.column(self._sides[key.name]))

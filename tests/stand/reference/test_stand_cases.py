@@ -48,8 +48,8 @@ def ordered_answers() -> list[tuple[Case, frozenset[str]]]:
 
     @settings(max_examples=200, phases=(Phase.generate,), derandomize=True, database=None, deadline=None)
     @given(st.sampled_from(_AREAS).flatmap(lambda area: st.composite(ASKS[area])(scope)))
-    def look(filtered: Question) -> None:
-        question = _unfiltered(filtered)
+    def look(question_with_filters: Question) -> None:
+        question = _without_filters(question_with_filters)
         for tables in worlds if (ordered := _ordered_places(question)) else ():
             world = World(tables=tables, settings={}, questions=(question,))
             rows = Reference(world).answer(without_limit(question)) or []
@@ -61,7 +61,7 @@ def ordered_answers() -> list[tuple[Case, frozenset[str]]]:
     return answers
 
 
-def _unfiltered(question: Question) -> Question:
+def _without_filters(question: Question) -> Question:
     """The question about all rows, so that the answer has most values."""
     whole = replace(question, source=Relation(table=LEFT))
     if question.set is None:
@@ -75,7 +75,7 @@ def _ordered_places(question: Question) -> list[int]:
     return [question.answer_columns.index(name) for name in names if name in question.answer_columns]
 
 
-def missed() -> Counter[str]:
+def count_missed() -> Counter[str]:
     """The questions, by their class, whose case does not know a value by which the answer is in order."""
     areas = Counter[str]()
     for case, cells in ordered_answers():
@@ -86,7 +86,7 @@ def missed() -> Counter[str]:
 
 
 def test_a_case_knows_the_values_by_which_its_answer_is_in_order() -> None:
-    assert missed() == Counter()
+    assert count_missed() == Counter()
 
 
 def test_answers_are_in_an_order_of_both_zeros() -> None:
@@ -98,5 +98,5 @@ def test_a_case_that_knows_one_side_of_a_set_operation_is_missed(monkeypatch: py
     def left_alone(case: Case, key: Term) -> tuple[Term, ...]:
         return (key,)
 
-    monkeypatch.setattr(Case, "_ordered", left_alone)
-    assert missed()["set"] > 0
+    monkeypatch.setattr(Case, "_order_operands", left_alone)
+    assert count_missed()["set"] > 0
