@@ -13,9 +13,9 @@ from hypothesis.strategies import DrawFn
 
 from strategies.choices import choose
 from strategies.engines.capabilities import ConditionScope, Operand
-from strategies.engines.engine_values import integer_range, more_values
+from strategies.engines.engine_values import INTEGERS, integer_range, more_values
 from strategies.engines.questions import Call, Column, Literal, Term
-from strategies.engines.terms import COMPARISONS, INTEGERS, column, constant, operand, value_of
+from strategies.engines.terms import COMPARISONS, column, constant, operand, value_of
 
 # Lists of many members are pruned by other code than short ones; the longest take long to write and to read.
 _MEMBER_COUNTS = (1, 2, 5, 20)

@@ -11,6 +11,7 @@ from strategies.choices import choose
 from strategies.engines.capabilities import ConditionScope, Operand
 from strategies.engines.conditions import comparison, condition
 from strategies.engines.engine_rows import ValuePool
+from strategies.engines.engine_values import INTEGERS
 from strategies.engines.joins import (
     LEFT,
     RIGHT,
@@ -33,7 +34,7 @@ from strategies.engines.questions import (
     Subquery,
     Term,
 )
-from strategies.engines.terms import INTEGERS, column, operand
+from strategies.engines.terms import column, operand
 from strategies.engines.windows import set_operation, window
 
 _ONE_IN_FOUR: st.SearchStrategy[bool] = st.sampled_from((False, False, False, True))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from strategies.choices import choose
-from strategies.engines.engine_values import TYPE_FAMILIES, clusters, more_values, neighbours, order
+from strategies.engines.engine_values import INTEGERS, TYPE_FAMILIES, clusters, more_values, neighbours, order
 from strategies.engines.questions import Json, Row
 
 # Blocks have few rows, so that failures are small; some blocks repeat theirs, to fill several pages,
@@ -37,15 +37,16 @@ class ValuePool:
 
 
 @st.composite
-def value_pools(draw: DrawFn, *, without: frozenset[str] = frozenset()) -> ValuePool:
+def value_pools(draw: DrawFn, *, without: frozenset[str] = frozenset(), is_large: bool = False) -> ValuePool:
     """Pools of any type; integers, texts and floats, where most goes wrong, more often.
 
     Args:
         without: Types that are left out, in full or by their first word.
+        is_large: For a large table, which is mostly ordered by functions; most functions are of integers.
     """
     families = [
         [type_ for type_ in family if not without.intersection((type_, type_.partition("(")[0]))]
-        for family in TYPE_FAMILIES
+        for family in (*TYPE_FAMILIES, *([INTEGERS] * 5 if is_large else []))
     ]
     type_ = choose(draw, choose(draw, [family for family in families if family]))
     clusters_ = clusters(type_)

@@ -13,11 +13,12 @@ from typing import Any
 
 from strategies.engines.questions import Json
 
+INTEGERS = ("int32", "int64", "int8", "int16")
 # A type is drawn by its family, so that none is rare for being the only one of its family. Families occur as
 # often as there are functions and statistics of their own to go wrong; so do types within one. Parquet holds
 # decimals as bytes, which have an order of their own: up to 16 of them, where readers branch by their number.
 TYPE_FAMILIES = (
-    *[("int32", "int64", "int8", "int16")] * 5,
+    *[INTEGERS] * 5,
     *[("string",)] * 5,
     *[("float64", "float64", "float32")] * 6,
     *[("timestamp(us)", "date", "timestamp(ms)", "timestamp(us)", "timestamp(ns)", "timestamp(us,UTC)")] * 3,

@@ -17,7 +17,7 @@ from hypothesis.strategies import DrawFn
 from strategies.choices import choose
 from strategies.engines.capabilities import ConditionScope, Operand
 from strategies.engines.engine_rows import ValuePool
-from strategies.engines.engine_values import integer_range, order, values
+from strategies.engines.engine_values import INTEGERS, integer_range, order, values
 from strategies.engines.functions import (
     DATE_PARTS,
     FLOAT_ARITHMETIC,
@@ -28,7 +28,6 @@ from strategies.engines.functions import (
 )
 from strategies.engines.questions import Call, Column, Json, Literal, Term
 
-INTEGERS = ("int8", "int16", "int32", "int64")
 _FLOATS = ("float32", "float64")
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 _NANOSECONDS_MAX = 2**63 // 1_000 - 1
@@ -373,7 +372,7 @@ _CALLS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Apply], ...] = (
     *[(("negate", "abs"), INTEGERS, _sign)] * 4,
     (("<<", ">>"), INTEGERS, _shift),
     *[(("cast",), INTEGERS, _cast)] * 12,
-    *[(("cast", "try cast"), INTEGERS, _narrow_cast)] * 8,
+    *[(("cast", "try cast"), INTEGERS, _narrow_cast)] * 12,
     (("float arithmetic", "+", "-", "*"), _FLOATS, _float_arithmetic),
     *[(("lower", "upper", "length"), ("string",), _text)] * 2,
     *[(("substring",), ("string",), _substring)] * 2,

@@ -13,7 +13,7 @@ from hypothesis.strategies import DrawFn
 
 from strategies.choices import choose
 from strategies.engines.capabilities import Capabilities, ConditionScope
-from strategies.engines.engine_questions import ASKS, LIMITED, with_other_limits
+from strategies.engines.engine_questions import ASKS, with_other_limits
 from strategies.engines.engine_rows import ONCE, REPEATS, ValuePool, value_pools
 from strategies.engines.engine_tables import StoredTable, stored_tables
 from strategies.engines.engine_values import order
@@ -22,6 +22,8 @@ from strategies.engines.questions import Json, Literal, Question, subterms
 from strategies.engines.terms import shared_operand
 
 _OFTEN = ("filter", "filter", "limit", "topk", "join", "aggregate", "window", "set", "subquery")
+# What needs many rows is mostly LIMIT and OFFSET; most that goes wrong there, in the order.
+_MORE_OF_LARGE = {"limit": 1, "topk": 4}
 _OF_TWO_TABLES = ("join", "set", "subquery")
 _ONE_IN_FOUR: st.SearchStrategy[bool] = st.sampled_from((False, False, False, True))
 _ONE_IN_EIGHT: st.SearchStrategy[bool] = st.sampled_from((*(False,) * 7, True))
@@ -55,7 +57,7 @@ def worlds(
     """
     is_large = 1 not in repeats
     areas = _areas_of_a_world(draw, capabilities.areas, is_large=is_large)
-    pool_strategy = value_pools(without=capabilities.types_missing)
+    pool_strategy = value_pools(without=capabilities.types_missing, is_large=is_large)
     own = [draw(pool_strategy)]
     if draw(st.booleans()):
         # Two columns of one pool are compared with each other.
@@ -89,10 +91,10 @@ def worlds(
     if scope.has_functions("expression") and (scope.is_large or draw(st.booleans())):
         scope = replace(scope, shared=shared_operand(draw, scope))
     if scope.is_large:
-        # What needs many rows is mostly LIMIT, OFFSET and the order.
-        areas += [area for area in areas if area in LIMITED for _ in range(2)]
+        areas += [area for area in areas for _ in range(_MORE_OF_LARGE.get(area, 0))]
     changes = areas == ["dml"]
-    count = choose(draw, (1,) if changes else (1, *(questions_max,) * 4))
+    # A large table takes long to write, and is rarely written for one question.
+    count = choose(draw, (1,) if changes else (1, *(questions_max,) * (9 if is_large else 4)))
     questions = [
         _prepare(
             draw, scope, ASKS[choose(draw, areas)](draw, replace(scope, pivot=_pivot(draw, tables.values())))

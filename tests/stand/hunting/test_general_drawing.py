@@ -7,27 +7,31 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 from types import ModuleType
+from typing import TypeVar
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, given, seed, settings
 from hypothesis import strategies as st
 
 import skipproof.stand.hunt
 import strategies.engines
 from oracles.answers.contradictions import without_limit
 from skipproof.stand.hunt.hunting import capabilities
-from skipproof.stand.hunt.rounds import Rounds, row_count, work_of_questions
+from skipproof.stand.hunt.rounds import ROUND, Rounds, row_count, work_of_questions
 from skipproof.stand.reference.engine import SmallEngine
+from strategies.constants import no_constants_of_modules
 from strategies.engines.capabilities import ConditionScope, Operand
 from strategies.engines.conditions import condition
 from strategies.engines.engine_questions import LIMITED
-from strategies.engines.engine_rows import LARGE, ValuePool
+from strategies.engines.engine_rows import LARGE, ValuePool, value_pools
 from strategies.engines.engine_tables import Writers
+from strategies.engines.engine_values import INTEGERS
 from strategies.engines.joins import LEFT
 from strategies.engines.questions import Call, Column, Json, Literal, Question, Relation, Term, subterms
 from strategies.engines.terms import value_of
 from strategies.engines.worlds import World, worlds
 
+T = TypeVar("T")
 # A release in three parts, or an engine's in two; a number of an issue or a pull request.
 _SPECIFIC = re.compile(
     r"\b\d+\.\d+\.\d+\b|#\d{2,}"
@@ -57,17 +61,25 @@ def test_a_release_or_report_would_be_found(tmp_path: Path, line: str) -> None:
     assert list(_specific_lines(tmp_path)) == [f"weights.py:2: {line}"]
 
 
+def examples(strategy: st.SearchStrategy[T], count: int) -> list[T]:
+    """At least so many examples, in rounds: Hypothesis mostly varies what it drew in the same run."""
+    of_runs: list[T] = []
+    for number in range(-(-count // ROUND)):
+
+        @seed(number)
+        @settings(max_examples=ROUND, phases=(Phase.generate,), database=None, deadline=None)
+        @given(strategy)
+        def look(example: T) -> None:
+            of_runs.append(example)
+
+        with no_constants_of_modules():
+            look()
+    return of_runs
+
+
 def large_worlds(count: int) -> list[World]:
     """The worlds of large tables that are always drawn first."""
-    of_run: list[World] = []
-
-    @settings(max_examples=count, phases=(Phase.generate,), derandomize=True, database=None, deadline=None)
-    @given(worlds(capabilities(SmallEngine()), repeats=LARGE))
-    def look(world: World) -> None:
-        of_run.append(world)
-
-    look()
-    return of_run
+    return examples(worlds(capabilities(SmallEngine()), repeats=LARGE), count)
 
 
 def far_limits(of_run: Sequence[World]) -> float:
@@ -84,7 +96,29 @@ def test_large_tables_are_asked_for_what_needs_many_rows(monkeypatch: pytest.Mon
     """The mutant asks them for what small ones are asked for."""
     share = far_limits(large_worlds(60))
     monkeypatch.setattr(ConditionScope, "is_large", False)
-    assert share > 0.03 > far_limits(large_worlds(60))
+    assert share > 0.1 > far_limits(large_worlds(60))
+
+
+def share_of_order(of_run: Sequence[World]) -> float:
+    """The share of questions with an order and a LIMIT."""
+    areas = Counter(question.area for world in of_run for question in world.questions)
+    return areas["topk"] / areas.total()
+
+
+def test_large_tables_are_mostly_asked_for_an_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mutant asks them for each class as often as small ones are asked."""
+    share = share_of_order(large_worlds(60))
+    monkeypatch.setattr(strategies.engines.worlds, "_MORE_OF_LARGE", {})
+    assert share > 0.45 > share_of_order(large_worlds(60))
+
+
+def share_of_integers(*, is_large: bool) -> float:
+    """The share of pools of values that are of signed integers."""
+    return mean(pool.type in INTEGERS for pool in examples(value_pools(is_large=is_large), 270))
+
+
+def test_large_tables_have_integers_more_often() -> None:
+    assert share_of_integers(is_large=True) > 0.35 > share_of_integers(is_large=False)
 
 
 def test_questions_about_limit_of_large_tables_come_in_several_that_share_an_answer() -> None:
