@@ -21,7 +21,7 @@ ROUND = 9
 # Writing a large table takes long, and so do the questions of it, so that few make a round.
 _LARGE_ROUND = 3
 _LARGE_SHARE = 0.1
-# Of an engine's own tables: some have row groups of thousands of rows at least, most dead in small tables.
+# Of an engine's own tables whose row groups always have thousands of rows, most dead in small tables.
 _LARGE_SHARE_OF_OWN = 0.5
 # So many rows take DuckDB, Polars or pyarrow about as long as the rest of a question.
 _ROWS_PER_QUESTION = 2_000
@@ -46,7 +46,8 @@ class Rounds:
         self._able = able
         self._first = hunt_seed * _ROUNDS_MAX
         self._work, self._work_of_large = 0.0, 0.0
-        self._large_share = _LARGE_SHARE if able.layouts is None else _LARGE_SHARE_OF_OWN
+        has_small_groups = able.layouts is None or "rows_per_group" in able.layouts
+        self._large_share = _LARGE_SHARE if has_small_groups else _LARGE_SHARE_OF_OWN
         self.count = before
         self.number = self._first + before
 

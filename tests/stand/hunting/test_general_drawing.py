@@ -20,7 +20,7 @@ from skipproof.stand.hunt.hunting import capabilities
 from skipproof.stand.hunt.rounds import ROUND, Rounds, row_count, work_of_questions
 from skipproof.stand.reference.engine import SmallEngine
 from strategies.constants import no_constants_of_modules
-from strategies.engines.capabilities import ConditionScope, Operand
+from strategies.engines.capabilities import Capabilities, ConditionScope, Operand, Options
 from strategies.engines.conditions import condition
 from strategies.engines.engine_questions import LIMITED
 from strategies.engines.engine_rows import LARGE, ValuePool, value_pools
@@ -131,6 +131,29 @@ def test_questions_about_limit_of_large_tables_come_in_several_that_share_an_ans
         counts = Counter(without_limit(question) for question in world.questions if question.area in LIMITED)
         sizes[row_count(world) > 2_000] += counts.values()
     assert mean(sizes[True]) > 2.5 > 2 > mean(sizes[False])
+
+
+@pytest.mark.parametrize(
+    ("layouts", "share"), [({"rows_per_group": (1, 1_000)}, 0.1), ({"checkpoint": (1,)}, 0.5), (None, 0.1)]
+)
+def test_tables_are_large_more_often_where_row_groups_cannot_be_small(
+    monkeypatch: pytest.MonkeyPatch, layouts: Options | None, share: float
+) -> None:
+    """The worlds say themselves, by a setting, that they are large."""
+
+    def worlds_of(able: Capabilities, repeats: Sequence[int]) -> st.SearchStrategy[World]:
+        is_large = {"is_large": "true"} if repeats is LARGE else {}
+        question = Question(area="limit", source=Relation(table=LEFT), select=())
+        return st.integers().map(lambda _: World(tables={}, settings=is_large, questions=(question,)))
+
+    monkeypatch.setattr("skipproof.stand.hunt.rounds.worlds", worlds_of)
+    monkeypatch.setattr("skipproof.stand.hunt.rounds.row_count", lambda world: 4_000 * len(world.settings))
+    monkeypatch.setattr("skipproof.stand.hunt.rounds._WORK_BEFORE_LARGE", 0)
+    rounds = Rounds(replace(capabilities(SmallEngine()), layouts=layouts), 0)
+    works: Counter[bool] = Counter()
+    while works.total() < 400:
+        rounds.draw(lambda world: works.update([bool(world.settings)] * (3 if world.settings else 1)))
+    assert works[True] / works.total() == pytest.approx(share, rel=0.2)
 
 
 def test_questions_that_share_an_answer_are_one_piece_of_work() -> None:
