@@ -23,7 +23,7 @@ from strategies.constants import no_constants_of_modules
 from strategies.engines.capabilities import Capabilities, ConditionScope, Operand, Options
 from strategies.engines.conditions import condition
 from strategies.engines.engine_questions import LIMITED
-from strategies.engines.engine_rows import LARGE, ValuePool, value_pools
+from strategies.engines.engine_rows import LARGE, ONCE, ValuePool, value_pools
 from strategies.engines.engine_tables import Writers
 from strategies.engines.engine_values import INTEGERS
 from strategies.engines.joins import LEFT
@@ -131,6 +131,21 @@ def test_questions_about_limit_of_large_tables_come_in_several_that_share_an_ans
         counts = Counter(without_limit(question) for question in world.questions if question.area in LIMITED)
         sizes[row_count(world) > 2_000] += counts.values()
     assert mean(sizes[True]) > 2.5 > 2 > mean(sizes[False])
+
+
+def share_of_changes() -> float:
+    """The share of small tables that a question changes, of an engine with few classes of questions."""
+    able = replace(capabilities(SmallEngine()), areas=("dml", "filter", "limit"))
+    return mean(world.questions[0].area == "dml" for world in examples(worlds(able, repeats=ONCE), 270))
+
+
+def test_changes_are_drawn_more_often_because_their_worlds_take_little_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The mutant draws them as often as each other class."""
+    share = share_of_changes()
+    monkeypatch.setattr(strategies.engines.worlds, "_MORE_CHANGES", 0)
+    assert share > 0.27 > share_of_changes()
 
 
 @pytest.mark.parametrize(
