@@ -53,6 +53,8 @@ def worlds(
     """Worlds of tables and questions about them.
 
     Args:
+        questions_max: How many questions there are at most; if it is more than one, questions of large tables
+            come with others that differ in LIMIT and OFFSET alone.
         repeats: How often each row of the first table may be there.
 
     Shrinks to: one question, `a` compared with a literal.
@@ -107,7 +109,7 @@ def worlds(
         # A question that is asked again may be answered from what the first time left.
         again = draw(st.integers(0, count - 1))
         questions[again] = replace(questions[again], repeat=2)
-    if scope.is_large:
+    if scope.is_large and questions_max > 1:
         questions = [
             limited for question in questions for limited in with_other_limits(draw, scope, question)
         ]

@@ -133,6 +133,12 @@ def test_questions_about_limit_of_large_tables_come_in_several_that_share_an_ans
     assert mean(sizes[True]) > 2.5 > 2 > mean(sizes[False])
 
 
+def test_one_question_of_a_large_table_is_one_if_no_more_are_wanted() -> None:
+    of_runs = examples(worlds(capabilities(SmallEngine()), questions_max=1, repeats=LARGE), 45)
+    assert {len(world.questions) for world in of_runs} == {1}
+    assert {world.questions[0].area for world in of_runs}.issuperset(LIMITED)
+
+
 def share_of_changes() -> float:
     """The share of small tables that a question changes, of an engine with few classes of questions."""
     able = replace(capabilities(SmallEngine()), areas=("dml", "filter", "limit"))
