@@ -46,7 +46,7 @@ def value_pools(draw: DrawFn, *, without: frozenset[str] = frozenset(), is_large
     """
     families = [
         [type_ for type_ in family if not without.intersection((type_, type_.partition("(")[0]))]
-        for family in (*TYPE_FAMILIES, *([INTEGERS] * 5 if is_large else []))
+        for family in (*TYPE_FAMILIES, *[INTEGERS] * (TYPE_FAMILIES.count(INTEGERS) if is_large else 0))
     ]
     type_ = choose(draw, choose(draw, [family for family in families if family]))
     clusters_ = clusters(type_)

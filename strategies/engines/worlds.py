@@ -24,7 +24,7 @@ from strategies.engines.terms import shared_operand
 _OFTEN = ("filter", "filter", "limit", "topk", "join", "aggregate", "window", "set", "subquery")
 # What needs many rows is mostly LIMIT and OFFSET; most that goes wrong there, in the order.
 _MORE_OF_LARGE = {"limit": 1, "topk": 4}
-# A change has a world of its own, which takes less than a third of the time of one with many questions.
+# A change has a world of its own, which takes about a third of the time of one with many questions.
 _MORE_CHANGES = 2
 _OF_TWO_TABLES = ("join", "set", "subquery")
 _ONE_IN_FOUR: st.SearchStrategy[bool] = st.sampled_from((False, False, False, True))
@@ -53,8 +53,8 @@ def worlds(
     """Worlds of tables and questions about them.
 
     Args:
-        questions_max: How many questions there are at most; if it is more than one, questions of large tables
-            come with others that differ in LIMIT and OFFSET alone.
+        questions_max: How many questions are drawn at most. Unless it is one, those of large tables come with
+            others that differ in LIMIT and OFFSET alone.
         repeats: How often each row of the first table may be there.
 
     Shrinks to: one question, `a` compared with a literal.
@@ -83,17 +83,7 @@ def worlds(
     for name, prefix in others.items():
         # Two tables with thousands of equal keys each would have a join of millions of rows.
         tables[name] = draw(stored(prefix=prefix, repeats=ONCE, blocks_max=2))
-    pools = _pools(tables[LEFT], own)
-    scope = ConditionScope(
-        capabilities,
-        pools,
-        has_third,
-        block_ends=_block_ends(tables[LEFT]),
-        value_counts=_value_counts(tables[LEFT]),
-    )
-    # Large tables are there for LIMIT and the order, and all orders by columns alone are alike.
-    if scope.has_functions("expression") and (scope.is_large or draw(st.booleans())):
-        scope = replace(scope, shared=shared_operand(draw, scope))
+    scope = _scope(draw, capabilities, tables[LEFT], own, has_third=has_third)
     if scope.is_large:
         areas += [area for area in areas for _ in range(_MORE_OF_LARGE.get(area, 0))]
     changes = areas == ["dml"]
@@ -114,6 +104,23 @@ def worlds(
             limited for question in questions for limited in with_other_limits(draw, scope, question)
         ]
     return World(tables=tables, settings=_settings(draw, capabilities), questions=tuple(questions))
+
+
+def _scope(
+    draw: DrawFn, capabilities: Capabilities, table: StoredTable, own: Sequence[ValuePool], *, has_third: bool
+) -> ConditionScope:
+    """Draw what the questions about a table are drawn from: its values, and mostly a function they share."""
+    scope = ConditionScope(
+        capabilities,
+        _pools(table, own),
+        has_third,
+        block_ends=_block_ends(table),
+        value_counts=_value_counts(table),
+    )
+    # Large tables are there for LIMIT and the order, and all orders by columns alone are alike.
+    if scope.has_functions("expression") and (scope.is_large or draw(st.booleans())):
+        return replace(scope, shared=shared_operand(draw, scope))
+    return scope
 
 
 def _prepare(draw: DrawFn, scope: ConditionScope, question: Question) -> Question:
