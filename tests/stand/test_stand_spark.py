@@ -12,7 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyspark
 import pytest
+from pyspark.sql import SparkSession
 
+from skipproof.stand.adapters.on_spark import OnSpark
 from skipproof.stand.adapters.serving import to_python
 from skipproof.stand.workers.workers import Died, Worker
 from strategies.engines.questions import Aggregate, Call, Column, Join, Key, Literal, Question, Relation
@@ -321,6 +323,20 @@ def test_what_spark_lacks_is_said_to_be_unsupported(worker: Worker, forms: dict[
     change = rows_where(None, area="dml", change="delete")
     (answer,) = worker.ask(tables=forms["files"], settings={}, questions=[change.json()])["answers"]
     assert answer["kind"] == "unsupported"
+
+
+def test_a_table_in_memory_is_grouped_without_a_shuffle(spark: SparkSession) -> None:
+    """Each shuffle would be a job of its own, which takes longer than the rest of a question."""
+    text, _ = OnSpark().setup({"t": {"columns": columns("i"), "blocks": [[[1]], [[2]]]}}, {})
+
+    def shuffles(text: str) -> bool:
+        exec(text, {"spark": spark})
+        plan = spark.table("t").groupBy("i").count()._jdf.queryExecution().executedPlan().toString()
+        return "Exchange" in str(plan)
+
+    assert not shuffles(text)
+    assert shuffles(text.replace(".coalesce(1)", ""))
+    spark.catalog.dropTempView("t")
 
 
 def test_a_written_file_has_the_rows_in_order(worker: Worker, tmp_path: Path) -> None:

@@ -21,6 +21,9 @@ from .sql_text import Dialect
 
 _SESSION = {
     "spark.driver.memory": "1g",
+    # Most code runs a few times, and then takes less time than to be optimized.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.codegen.wholeStage": "false",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -63,6 +66,7 @@ _SETTINGS = {
     "spark.sql.optimizer.runtime.bloomFilter.applicationSideScanSizeThreshold": ["10GB", "0"],
     "spark.sql.autoBroadcastJoinThreshold": ["10485760b", "-1"],
     "spark.sql.adaptive.enabled": ["true", "false"],
+    "spark.sql.codegen.wholeStage": ["false", "true"],
 }
 # Settings that have an effect only with another setting.
 _REQUIRED_SETTINGS = {
@@ -260,9 +264,10 @@ class OnSpark(Adapter):
                     raise Unsupported(f"{field.dataType.simpleString()} read as {type_.simpleString()}")
 
     def _in_memory_text(self, table: dict[str, Any]) -> str:
-        """Return text that makes a table in memory."""
+        """Return text that makes a table in memory, in one partition, which Spark need not shuffle."""
         schema = self.sql.columns(table["columns"])
-        return f"spark.createDataFrame({python_text(self._rows(table))}, {schema!r}).localCheckpoint()"
+        rows = python_text(self._rows(table))
+        return f"spark.createDataFrame({rows}, {schema!r}).coalesce(1).localCheckpoint()"
 
     def _rows(self, table: dict[str, Any]) -> list[tuple[Any, ...]]:
         """Return a table's rows as Python values."""
