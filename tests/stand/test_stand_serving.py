@@ -101,17 +101,18 @@ def test_a_question_that_fails_has_a_source_that_fails_alike() -> None:
     assert "source" not in lacking
 
 
-def test_tables_that_cannot_be_opened_have_a_source_that_fails_alike() -> None:
+def test_questions_of_tables_that_cannot_be_opened_have_a_source_that_fails_alike_and_asks_them() -> None:
     class Shut(Recorder):
         def setup(self, tables: dict[str, Any], settings: dict[str, str]) -> tuple[str, dict[str, Any]]:
             return "raise OSError('shut')\n", {}
 
-    request = {"tables": {}, "questions": [{"text": "answer = []"}] * 2}
     error = {"error": "OSError: shut", "kind": "failed"}
-    assert serving._answer_request(Shut(), request, {}) == error
-    assert serving._answer_request(Shut(), request | {"sources": True}, {}) == error | {
-        "source": "started = 1\nraise OSError('shut')\n"
-    }
+    lacking = {"error": "Unsupported: this", "kind": "unsupported"}
+    assert answers(Shut(), "answer = []", "lacking") == [error, lacking]
+    assert answers(Shut(), "answer = []", "lacking", sources=True) == [
+        error | {"source": "started = 1\nraise OSError('shut')\nanswer = []"},
+        lacking,
+    ]
 
 
 @pytest.mark.parametrize(
