@@ -110,6 +110,7 @@ UNITED_ZEROS = World(
 )
 ZERO_IS_ZERO = world("float64", [-0.0], call_with_constants("=", "float64", 0.0))
 ZERO_IN_LIST = world("float64", [-0.0], call_with_constants("in", "float64", 0.0, 1.0))
+ZEROS_IN_LIST = world("float64", [-0.0, 0.0], call_with_constants("in", "float64", 0.0, -0.0, 1.0))
 _NULLIF = Call("nullif", (Column("a", "float64"), Literal(-0.0, "float64")), "float64")
 ZERO_IN_NULLIF = world("float64", [0.0], Call("is null", (_NULLIF,)))
 BEYOND = arithmetic_world("-", 2, ">", 2**30, -(2**31))

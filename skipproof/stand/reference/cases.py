@@ -312,12 +312,18 @@ def nullifies_both_zeros(case: Case) -> bool:
 
 
 def _involves_both_zeros(case: Case, ways: tuple[str, ...] | None) -> bool:
-    """Tell whether a comparison of one of these kinds may involve both zeros."""
+    """Tell whether the sign of a zero may decide a comparison of one of these kinds."""
     return any(
         _may_be(case, operands, ("-0.0",)) and _may_be(case, operands, ("0.0",))
         for how, operands in case.comparisons
-        if ways is None or how in ways
+        if (ways is None or how in ways) and not (how == "in" and _lists_both_zeros(operands))
     )
+
+
+def _lists_both_zeros(operands: tuple[Term, ...]) -> bool:
+    """Tell whether the constants of an IN list have both zeros, so that it has every zero."""
+    constants = {repr(of.value) for of in operands[1:] if isinstance(of, Literal)}
+    return {"0.0", "-0.0"} <= constants
 
 
 def _may_be(case: Case, operands: tuple[Term, ...], texts: tuple[str, ...]) -> bool:
