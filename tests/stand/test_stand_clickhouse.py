@@ -10,9 +10,10 @@ from needs import needs_package
 
 from skipproof.stand.adapters.clickhouse_sql import ClickHouse
 from skipproof.stand.adapters.on_chdb import FILTER_WORD, OnChDB
-from skipproof.stand.adapters.on_chdb_tables import OnChDBTables
+from skipproof.stand.adapters.on_chdb_tables import SCHEMA_OPTIONS, OnChDBTables
 from skipproof.stand.adapters.serving import Unsupported
 from skipproof.stand.hunt.examining import plain_form, pruned_form
+from skipproof.stand.reference.engine import SmallEngine
 from skipproof.stand.workers.workers import Worker
 from strategies.engines.engine_tables import ORC, StoredLayout, StoredTable
 from strategies.engines.engine_values import TYPES, values
@@ -203,6 +204,22 @@ def test_columns_without_null_are_required_only_if_it_is_asked_for() -> None:
     text = setup_text(adapter, TABLE | {"layout": {"required": True}})
     assert '"a" Nullable(Int32), "b" String, "rid" Int64' in text
     assert adapter.sql.null_for_empty is True
+
+
+def test_a_table_in_memory_has_the_types_of_the_table_of_parts() -> None:
+    """Else the two would differ by NaN, which IS NOT DISTINCT FROM finds only where a column may be NULL."""
+    table = StoredTable(
+        columns=(Column("a", "float32"), RID),
+        blocks=((("NaN", 0), (1.0, 1)),),
+        layout=StoredLayout(format_options={"required": True, "wide": True}),
+    )
+    engine = SmallEngine()
+    engine.hello = replace(engine.hello, tables="own", schema_options=frozenset(SCHEMA_OPTIONS))
+    plain = plain_form(engine, table)
+    assert plain["layout"] == {"required": True}
+    assert '("a" Float32, "rid" Int64) ENGINE = Memory' in setup_text(OnChDBTables(), plain)
+    engine.hello = replace(engine.hello, schema_options=frozenset())
+    assert "Nullable(Float32)" in setup_text(OnChDBTables(), plain_form(engine, table))
 
 
 def test_a_change_is_undone_by_making_the_table_again() -> None:

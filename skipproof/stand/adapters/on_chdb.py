@@ -159,11 +159,14 @@ class OnChDB(Adapter):
 
     def memory_statements(self, name: str, table: dict[str, Any]) -> Iterator[str]:
         """Yield the statements that make a table in memory, which has nothing to prune by."""
-        structure = self.sql.structure(table["columns"])
-        yield f"CREATE TABLE {self.sql.name(name)} ({structure}) ENGINE = Memory"
+        yield f"CREATE TABLE {self.sql.name(name)} ({self.structure(table)}) ENGINE = Memory"
         rows = flattened(table)
         if rows:
             yield self.insert(self.sql.name(name), rows, table)
+
+    def structure(self, table: dict[str, Any]) -> str:
+        """Return the names and types of a table's columns."""
+        return self.sql.structure(table["columns"])
 
     def insert(self, place: str, rows: list[list[Any]], table: dict[str, Any]) -> str:
         """Return the statement that inserts rows."""

@@ -70,6 +70,9 @@ _LAYOUTS: dict[str, list[Any]] = {
 }  # fmt: skip
 _TABLE_OPTIONS = ("order_by", "partition_by", "index_granularity", "granules_per_index", "projection")
 _FLAGS = ("low_cardinality", "required", "wide", "merged")
+_INDEXES_WITHOUT_NULL = [kind for kind in _LAYOUTS if "bf_v1" in kind]
+# Some functions mean something else where a column may be NULL: IS NOT DISTINCT FROM finds NaN there alone.
+SCHEMA_OPTIONS = ["required", *_INDEXES_WITHOUT_NULL]
 
 
 class OnChDBTables(OnChDB):
@@ -91,6 +94,7 @@ class OnChDBTables(OnChDB):
             areas=[*hello["areas"], "dml"],
             settings=settings | {FILTER_WORD: ["WHERE", "PREWHERE"]},
             layouts=_LAYOUTS,
+            schema_options=SCHEMA_OPTIONS,
             writes=False,
         )
 
@@ -122,7 +126,7 @@ class OnChDBTables(OnChDB):
         """Return the statement that makes a table of parts."""
         layout = _layout(table)
         granules = layout.get("granules_per_index", 1)
-        parts = [self._structure(table)]
+        parts = [self.structure(table)]
         required = self._required(table)
         types = {column["name"]: column["type"] for column in table["columns"]}
         indexes = [
@@ -158,7 +162,7 @@ class OnChDBTables(OnChDB):
         texts = ", ".join(f"{name} = {value}" for name, value in settings.items())
         return f"{text} ORDER BY {order if order.endswith(')') else f'({order})'} SETTINGS {texts}"
 
-    def _structure(self, table: dict[str, Any]) -> str:
+    def structure(self, table: dict[str, Any]) -> str:
         """Return the names and types of a table's columns."""
         text = self.sql.structure(table["columns"], required=self._required(table))
         if _layout(table).get("low_cardinality"):
@@ -168,7 +172,7 @@ class OnChDBTables(OnChDB):
     def _required(self, table: dict[str, Any]) -> frozenset[str]:
         """Return the columns that may not be NULL."""
         layout = _layout(table)
-        if not (layout.get("required") or any("bf_v1" in name for name in layout)):
+        if not (layout.get("required") or any(name in _INDEXES_WITHOUT_NULL for name in layout)):
             return frozenset()
         rows = [row for block in table["blocks"] for row in block]
         lacks_null = (all(row[at] is not None for row in rows) for at in range(len(table["columns"])))
@@ -205,7 +209,7 @@ class OnChDBTables(OnChDB):
 def _has_index(kind: str, of: str, types: dict[str, str], required: frozenset[str]) -> bool:
     """Tell whether a column may have a skip index of a kind."""
     name = next(name for name in re.findall(r"\w+", of) if name in types)
-    if "bf_v1" in kind:
+    if kind in _INDEXES_WITHOUT_NULL:
         return name in required
     return kind != "bloom_filter" or not types[name].startswith(("date", "decimal"))
 

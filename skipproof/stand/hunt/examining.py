@@ -135,8 +135,15 @@ def _drop_statistics(path: Path, layout: StoredLayout) -> Path:
 
 
 def plain_form(worker: EngineClient, table: StoredTable) -> Json:
-    """Return the form of a table that gives the engine nothing to prune by."""
-    return table.json | ({"statistics": False} if worker.hello.tables == "own" else {})
+    """Return the form of a table of the same types that gives the engine nothing to prune by."""
+    if worker.hello.tables != "own":
+        return table.json
+    options = {
+        name: value
+        for name, value in table.layout.format_options.items()
+        if name in worker.hello.schema_options
+    }
+    return table.json | {"statistics": False} | ({"layout": options} if options else {})
 
 
 def ask_each(

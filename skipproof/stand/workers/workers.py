@@ -48,6 +48,7 @@ class Hello:
     writes: bool
     formats: frozenset[str] = frozenset({"parquet"})
     layouts: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    schema_options: frozenset[str] = frozenset()
     single_threaded: Mapping[str, str] = field(default_factory=dict)
     reader: str = ""
     features: bool = False
@@ -79,6 +80,7 @@ class Hello:
             writes=bool(message.get("writes", False)),
             formats=frozenset(message.get("formats", ("parquet",))),
             layouts=message.get("layouts", {}),
+            schema_options=frozenset(message.get("schema_options", ())),
             single_threaded=message.get("single_threaded", {}),
             reader=message.get("reader", message["engine"]),
             features=bool(message.get("features", False)),
