@@ -13,9 +13,18 @@ import pytest
 from oracles.answers.contradictions import Contradiction, Discrepancy, Oracle
 from skipproof.stand.hunt.causes import traits
 from skipproof.stand.hunt.examining import examine
-from skipproof.stand.hunt.findings import Blame, ConfirmedFinding, confirm, folder_texts
+from skipproof.stand.hunt.findings import (
+    Blame,
+    ConfirmedFinding,
+    blame_text,
+    confirm,
+    finding_summary,
+    folder_texts,
+)
 from skipproof.stand.hunt.hunting import Finding
+from skipproof.stand.reference import meanings
 from skipproof.stand.reference.engine import SmallEngine
+from skipproof.stand.reference.meanings import MeaningDifference
 from skipproof.stand.workers.workers import EngineClient, TimedOut, Worker
 from strategies.engines.engine_tables import ORC, StoredLayout, StoredTable
 from strategies.engines.files import write_stored
@@ -105,6 +114,22 @@ def test_the_form_with_nothing_to_prune_by_is_accused_where_it_alone_is_wrong(qu
     assert one.actual["rows"] == [[2, 1]]
     assert one.expected["rows"] == [[1, 0], [2, 1]]
     assert one.source == "plain"
+
+
+def test_where_the_reference_has_no_opinion_a_finding_tells_that_either_form_may_be_wrong(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The form with nothing to prune by is at times the wrong one, and was always called right."""
+    doubt = "the reference has no opinion (everything), so that either form may be wrong"
+    engine = Losing(is_pruned, tables="own")
+    judged = confirm_failure(engine)
+    entry = MeaningDifference(name="everything", applies=lambda case: True, reason="For this test.")
+    monkeypatch.setattr(meanings, "MEANINGS", (entry,))
+    unjudged = confirm_failure(engine)
+    for one, is_open in ((judged, False), (unjudged, True)):
+        assert blame_text(one) == Blame.TABLE.value + (f"; but {doubt}" if is_open else "")
+        assert (f"\n# But {doubt}.\n" in folder_texts(engine, one)["replay.py"]) is is_open
+        assert finding_summary(engine.hello, one)["no_opinion"] == ("everything" if is_open else "")
 
 
 class LosingOtherRows(SmallEngine):

@@ -219,7 +219,7 @@ def _compare_with_reference(outcome: QuestionResult, hello: Hello, reference: Re
         return replace(outcome, contradiction=None, refused=reason) if reason else outcome
     opinion = reference.opinion(hello, outcome.question, outcome.without["rows"])
     if opinion.contradiction is None:
-        return outcome if wrong is not None else replace(outcome, no_opinion=opinion.none)
+        return replace(outcome, no_opinion=opinion.none)
     # The wrong rows may lie beyond the LIMIT, so both forms are known to be wrong only if LIMIT leaves no
     # choice.
     is_both = wrong is None and not has_several_answers(outcome.question)

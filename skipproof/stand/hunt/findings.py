@@ -25,7 +25,7 @@ from strategies.engines.worlds import World
 _SCRIPT = """\
 # {engine} {version}: {verdict}. Run: python replay.py, with that version installed.
 # {difference}
-# Right, by {oracle}: {right}
+# Right, by {oracle}: {right}{doubt}
 {source}
 for row in answer:
     print(row)
@@ -253,6 +253,7 @@ def folder_texts(worker: EngineClient, confirmed: ConfirmedFinding) -> dict[str,
             difference=" ".join(finding.outcome.contradiction.difference.splitlines()),
             oracle=_ORACLE_NAMES[_oracle(finding)],
             right=_one_line(confirmed.expected["rows"]),
+            doubt=f"\n# But {doubt}." if (doubt := _doubt(confirmed)) else "",
             source=confirmed.source,
         )
     return texts
@@ -271,6 +272,7 @@ def finding_summary(hello: Hello, confirmed: ConfirmedFinding) -> dict[str, Any]
         "oracle": finding.outcome.contradiction.oracle.value,
         "blame": confirmed.blame.value,
         "race": "" if confirmed.race is None else str(confirmed.race),
+        "no_opinion": finding.outcome.no_opinion,
         "cause": sorted(confirmed.cause or cause(finding.traits)),
         "traits": sorted(finding.traits),
         "seed": finding.seed,
@@ -319,8 +321,15 @@ def _json_text(content: object) -> str:
 
 
 def blame_text(confirmed: ConfirmedFinding) -> str:
-    """Return where a finding goes away, and how often it is wrong if it is not always."""
-    return confirmed.blame.value + ("" if confirmed.race is None else f" ({confirmed.race})")
+    """Return where a finding goes away, how often it is wrong, and whether the other form may be wrong."""
+    text = confirmed.blame.value + ("" if confirmed.race is None else f" ({confirmed.race})")
+    return f"{text}; but {doubt}" if (doubt := _doubt(confirmed)) else text
+
+
+def _doubt(confirmed: ConfirmedFinding) -> str:
+    """Return why the answer that contradicts a finding may itself be the wrong one, or empty."""
+    reason = confirmed.finding.outcome.no_opinion
+    return f"the reference has no opinion ({reason}), so that either form may be wrong" if reason else ""
 
 
 def folder_names(findings: Sequence[ConfirmedFinding]) -> list[str]:
