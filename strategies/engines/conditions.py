@@ -156,7 +156,7 @@ _ATOMS: tuple[tuple[tuple[str, ...], tuple[str, ...], _Atom], ...] = (
     *[(("in",), ("float",), _members)] * 4,
     (("between",), (), _between),
     (("is nan",), ("float",), _is_nan),
-    *[(("like",), ("string",), _like)] * 22,
+    *[(("like",), ("string",), _like)] * 30,
     *[(("starts with",), ("string",), _starts_with)] * 3,
     (("column comparison",), (), _operands),
     (("wider literal",), INTEGERS, _wider_constant),

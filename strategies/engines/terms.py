@@ -314,7 +314,7 @@ def _if(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand:
 def _cast(draw: DrawFn, scope: ConditionScope, inner: Operand) -> Operand | None:
     """Draw a cast of integers; only TRY_CAST is of values that the type does not hold."""
     kind = choose(draw, [kind for kind in ("try cast", "cast") if scope.has_functions(kind)])
-    target = choose(draw, ("int64", "float64", *("string",) * 7, "int32", "int8", "int16"))
+    target = choose(draw, ("int64", "float64", *("string",) * 14, "int32", "int8", "int16"))
     return _cast_to(inner, kind, target)
 
 
