@@ -104,8 +104,14 @@ _PARTITIONS: list[dict[str, Any]] = [
         "value": {"column": "{a}", "transform": "truncate(2)"},
     },
     {"only": ["int32", "int64", "string", "date"], "value": {"column": "{a}", "transform": "bucket(2)"}},
-    {"only": ["date", "timestamp"], "value": {"column": "{a}", "transform": "month"}},
-    {"only": ["date", "timestamp"], "value": {"column": "{a}", "transform": "day"}},
+    *(
+        {
+            "only": ["date", "timestamp"],
+            "rows_max": _SMALL_TABLE,
+            "value": {"column": "{a}", "transform": transform},
+        }
+        for transform in ("month", "day")
+    ),
 ]
 
 
