@@ -326,7 +326,7 @@ def test_what_spark_lacks_is_said_to_be_unsupported(worker: Worker, forms: dict[
 
 
 def test_a_table_in_memory_is_grouped_without_a_shuffle(spark: SparkSession) -> None:
-    """Each shuffle would be a job of its own, which takes longer than the rest of a question."""
+    """A shuffle would add a stage to each group, window and join."""
     text, _ = OnSpark().setup({"t": {"columns": columns("i"), "blocks": [[[1]], [[2]]]}}, {})
 
     def shuffles(text: str) -> bool:
