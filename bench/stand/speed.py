@@ -104,8 +104,8 @@ def main() -> None:
         speed = measure(name, options.examples, options.seed)
         print(
             f"| {name} | {speed.examples:,} | {speed.worlds:,} | {speed.hunt_seconds:.1f} "
-            f"| {speed.worker_seconds:.1f} | {speed.per_second:.3g} "
-            f"| {speed.examples / speed.clock_seconds:.3g} |",
+            f"| {speed.worker_seconds:.1f} | {speed.per_second:.1f} "
+            f"| {speed.examples / speed.clock_seconds:.1f} |",
             flush=True,
         )
 

@@ -126,10 +126,10 @@ def test_where_the_reference_has_no_opinion_a_finding_tells_that_either_form_may
     entry = MeaningDifference(name="everything", applies=lambda case: True, reason="For this test.")
     monkeypatch.setattr(meanings, "MEANINGS", (entry,))
     unjudged = confirm_failure(engine)
-    for one, is_open in ((judged, False), (unjudged, True)):
-        assert blame_text(one) == Blame.TABLE.value + (f"; but {doubt}" if is_open else "")
-        assert (f"\n# But {doubt}.\n" in folder_texts(engine, one)["replay.py"]) is is_open
-        assert finding_summary(engine.hello, one)["no_opinion"] == ("everything" if is_open else "")
+    for confirmed, is_open in ((judged, False), (unjudged, True)):
+        assert blame_text(confirmed) == Blame.TABLE.value + (f"; but {doubt}" if is_open else "")
+        assert (f"\n# But {doubt}.\n" in folder_texts(engine, confirmed)["replay.py"]) is is_open
+        assert finding_summary(engine.hello, confirmed)["no_opinion"] == ("everything" if is_open else "")
 
 
 class LosingOtherRows(SmallEngine):

@@ -30,6 +30,7 @@ def finding(**changed: Any) -> dict[str, Any]:
         "difference": "0 rows instead of 1, missing ('NaN', 0)",
         "oracle": "itself",
         "blame": "right without statistics in the footer",
+        "no_opinion": "",
         "traits": ["NaN", "equality"],
         "seed": 7,
         "examples": 1510,
@@ -91,6 +92,12 @@ def test_every_engine_and_finding_is_there_and_linked() -> None:
         "9,291 examples, 3 findings",
     ):
         assert text in page.text
+
+
+def test_a_finding_says_that_the_reference_has_no_opinion() -> None:
+    doubt = "the reference has no opinion (zeros)"
+    assert doubt in page_text(result(finding(no_opinion="zeros")))
+    assert "no opinion (" not in page_text(result(finding()))
 
 
 def test_a_finding_tells_all_that_is_known_of_it() -> None:
