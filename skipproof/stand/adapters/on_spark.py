@@ -21,9 +21,13 @@ from .sql_text import Dialect
 
 _SESSION = {
     "spark.driver.memory": "1g",
-    # Most code runs a few times, and then takes less time than to be optimized.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    # Most code runs a few times, and then takes less time than to be generated or optimized. Java compiles
+    # until the cache of its code is full, which at its default size it is after some hundred questions.
+    "spark.driver.extraJavaOptions": (
+        "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
+    ),
     "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -67,6 +71,7 @@ _SETTINGS = {
     "spark.sql.autoBroadcastJoinThreshold": ["10485760b", "-1"],
     "spark.sql.adaptive.enabled": ["true", "false"],
     "spark.sql.codegen.wholeStage": ["false", "true"],
+    "spark.sql.codegen.factoryMode": ["NO_CODEGEN", "FALLBACK"],
 }
 # Settings that have an effect only with another setting.
 _REQUIRED_SETTINGS = {
