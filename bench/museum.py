@@ -27,7 +27,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from museums.releases import ROOMS, Release
+from museums.releases import Release
+from museums.rooms import ROOMS
 from museums.trials import Trial, make_environments, try_release
 from rich.console import Console
 from rich.table import Table

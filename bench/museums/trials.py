@@ -8,7 +8,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from museums.releases import BY_ITSELF, CURRENT, Release, environment_name, pinned_package
+from museums.releases import BY_ITSELF, Release, environment_name, pinned_package
+from museums.rooms import CURRENT
 
 from oracles.answers.contradictions import Discrepancy, Oracle
 from skipproof.stand.hunt.causes import AGAINST_THE_REFERENCE, traits

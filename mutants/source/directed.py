@@ -146,7 +146,8 @@ class _Drawing:
             kind = self._choose(_JOINS)
             sides = ["a"] if kind in ("semi", "anti", "not in") else ["a", "c"]
             join = {"kind": kind, "right": _relation("u", None), "left_key": "a", "right_key": "c"}
-            return question | {"area": area, "select": sides, "join": join | {"null_safe": self._flag()}}
+            join |= {"null_safe": self._flag(), **({} if kind == "not in" else self._condition_of_join())}
+            return question | {"area": area, "select": sides, "join": join}
         if area == "set":
             right = {"right": _relation("u", None), "columns": ["c"], "all": self._flag()}
             return question | {"area": area, "select": ["a"], "set": right | {"kind": self._choose(_SETS)}}
@@ -166,6 +167,13 @@ class _Drawing:
         limits = {"limit": self._choose((0, 1, 2, 5)), "offset": self._choose((0, 0, 1, 3))}
         # Rows that are equal in the only selected column are the same.
         return question | {"area": area, "select": ["a"], "order": [self._key("a")], **limits}
+
+    def _condition_of_join(self) -> Json:
+        """Draw the condition of ON beside equal keys, or alone; or none."""
+        if self._flag():
+            return {}
+        on = {"call": self._choose(("<", ">=", "!=")), "of": [{"column": "a"}, {"column": "c"}]}
+        return {"on": on, "equal": self._flag()}
 
     def _flag(self) -> bool:
         return bool(self._choose((False, True)))

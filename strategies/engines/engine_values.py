@@ -49,6 +49,8 @@ _TEXT_CLUSTERS = (
     *[("a%", "a_b", "a\\b", "a", "ab", "axb", "%", "_")] * 2,
     ("foo", "foobar", "foo_bar", "foo%", "fop"),
     ("a" * 16, "a" * 16 + "b", "a" * 17, "a" * 33, "b" * 64, "b" * 64 + "c"),
+    # Longer than the bounds that writers keep: cut, or left out if the last character has no next one.
+    ("\x7f" * 257, "é" * 130, "a" * 5_000, "a" * 5_000 + "b", "z" * 300, "a"),
     ("\U0010ffff" * 17, "\U0010ffff", "\ud7ff" * 16 + "a", "\ud7ff", "a" * 17),
     ("\ud7ff", "\ue000", "\U0001f600", "\U0010ffff", "é", "a"),
     ("a", "A", "a ", " ", "", "\t", "'"),

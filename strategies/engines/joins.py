@@ -1,12 +1,14 @@
 """Draw joins of two tables or three, and the relations that questions read."""
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from strategies.choices import choose
 from strategies.engines.capabilities import ConditionScope
-from strategies.engines.conditions import condition
-from strategies.engines.questions import ROW_NUMBER, Column, Join, Key, Question, Relation, Term
+from strategies.engines.conditions import comparison, condition
+from strategies.engines.questions import ROW_NUMBER, Call, Column, Join, Key, Question, Relation, Term
 
 LEFT, RIGHT, RIGHT_PREFIX = "t", "u", "u_"
 THIRD, THIRD_PREFIX = "v", "v_"
@@ -30,6 +32,8 @@ def join_question(draw: DrawFn, scope: ConditionScope) -> Question:
     )
     one_sided = kind in _ONE_SIDED
     source = relation(draw, scope, LEFT, left_key, ROW_NUMBER)
+    if kind != "not in" and scope.has_functions("join condition") and draw(st.integers(0, 3)) == 3:
+        join = _with_condition(draw, scope, right_scope, source, join)
     left = (left_key,) if source.distinct else (left_key, ROW_NUMBER)
     right = (right_key,) if join.right.distinct else (right_key, RIGHT_PREFIX + ROW_NUMBER)
     select = left if one_sided else (*left, *right)
@@ -53,6 +57,31 @@ def join_question(draw: DrawFn, scope: ConditionScope) -> Question:
         order=tuple(key(draw, column_of(name, scope)) for name in order),
         limit=choose(draw, (1, 2, 5, 1, 2, 3, 0)) if limited else None,
     )
+
+
+def _with_condition(
+    draw: DrawFn, left: ConditionScope, right: ConditionScope, source: Relation, join: Join
+) -> Join:
+    """Draw a condition of ON beside the equality of the keys, or, of small tables, instead of it."""
+    left_pools = {source.distinct: left.pools[source.distinct]} if source.distinct else left.pools
+    right_key = join.right.distinct
+    right_pools = {right_key: right.pools[right_key]} if right_key else right.pools
+    left_key = Column(join.left_key, left.pools[join.left_key].type)
+    right_column = Column(join.right_key, right.pools[join.right_key].type)
+    if not left.is_large and left.has_functions("join without equal keys") and draw(st.booleans()):
+        # Each row of one side meets many of the other, if not all.
+        symbol = choose(draw, ("<", "<=", ">", ">=", "<=", ">=", "!="))
+        return replace(join, on=Call(symbol, (left_key, right_column)), equal=False, null_safe=False)
+    scope = ConditionScope(left.capabilities, {**left_pools, **right_pools}, pivot=left.pivot)
+    pairs = [
+        (Column(name, pool.type), Column(other, pool.type))
+        for name, pool in left_pools.items()
+        for other, of in right_pools.items()
+        if of.type == pool.type
+    ]
+    if draw(st.booleans()):
+        return replace(join, on=comparison(draw, scope, *choose(draw, pairs)))
+    return replace(join, on=condition(draw, scope, depth=1))
 
 
 def _second_join(draw: DrawFn, scope: ConditionScope, left_key: str) -> Join:

@@ -136,6 +136,9 @@ class Join:
 
     Kinds are inner, left, right, full, semi, anti and not in; the last two differ if a key is NULL.
 
+    Attributes:
+        on: A further condition of ON, on columns of both sides.
+        equal: Whether the keys must be equal; if not, `on` alone decides.
     """
 
     kind: str
@@ -143,10 +146,14 @@ class Join:
     left_key: str
     right_key: str
     null_safe: bool = False
+    on: Term | None = None
+    equal: bool = True
 
     def json(self) -> Json:
-        """Return the join in JSON."""
+        """Return the join in JSON; `on` and `equal` stand there only if they say something."""
         return {
+            **({} if self.on is None else {"on": self.on.json()}),
+            **({} if self.equal else {"equal": False}),
             "kind": self.kind,
             "right": self.right.json(),
             "left_key": self.left_key,
@@ -327,6 +334,9 @@ class Question:
             yield from (key.by for key in part.order)
             if part.where is not None:
                 yield part.where
+        for join in (self.join, self.second):
+            if join is not None and join.on is not None:
+                yield join.on
         for aggregate in self.aggregates:
             yield from (term for term in (aggregate.of, aggregate.where) if term is not None)
         yield from (term for term in (self.group, self.having) if term is not None)

@@ -34,27 +34,32 @@ def releases(museum):
 
 
 @pytest.fixture(scope="module")
+def rooms(museum):
+    return importlib.import_module("museums.rooms")
+
+
+@pytest.fixture(scope="module")
 def trials(museum):
     return importlib.import_module("museums.trials")
 
 
-@pytest.mark.parametrize(("room", "count"), [(1, 14), (2, 17)])
-def test_each_release_is_pinned_and_of_an_engine_that_can_be_asked(releases, room, count):
-    assert len({release.name for release in releases.ROOMS[room]}) == len(releases.ROOMS[room]) == count
-    for release in releases.ROOMS[room]:
+@pytest.mark.parametrize(("room", "count"), [(1, 14), (2, 17), (3, 31)])
+def test_each_release_is_pinned_and_of_an_engine_that_can_be_asked(rooms, releases, room, count):
+    assert len({release.name for release in rooms.ROOMS[room]}) == len(rooms.ROOMS[room]) == count
+    for release in rooms.ROOMS[room]:
         assert release.engine in engines.engine_names()
         for pins in (release.pins, *((release.writer.pins,) if release.writer else ())):
             package, _, version = releases.environment_name(pins).rpartition("-")
             assert package == releases.pinned_package(pins)
-            assert releases.CURRENT[package][0].partition("[")[0] == package
+            assert rooms.CURRENT[package][0].partition("[")[0] == package
             assert pins[0].endswith(f"=={version}")
         assert release.name.startswith(releases.environment_name(release.pins))
         assert release.area
         assert release.traits
 
 
-def test_the_traits_of_a_trial_of_a_writer_name_its_release(releases):
-    (release,) = [release for release in releases.ROOMS[2] if release.writer is not None]
+def test_the_traits_of_a_trial_of_a_writer_name_its_release(rooms, releases):
+    (release,) = [release for release in rooms.ROOMS[2] if release.writer is not None]
     package, _, version = releases.environment_name(release.writer.pins).rpartition("-")
     assert (f"written by {package} {version}",) in release.traits
 

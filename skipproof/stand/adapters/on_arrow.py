@@ -28,6 +28,7 @@ import pyarrow.dataset as ds
 _MISSING = (
     "%", "try cast", "null in list", "null safe join", "limited relation", "distinct relation", "group by",
     "min", "max", "count", "sum", "filtered aggregate", "having", "second join", "parameters",
+    "join condition",
 )  # fmt: skip
 
 

@@ -82,12 +82,18 @@ class OnChDB(Adapter):
     def __init__(self) -> None:
         self.sql = ClickHouse()
         self._set: set[str] = set()
+        # Without SYNC, files of thousands of tables would wait for minutes to be removed.
+        self._drop_word = " SYNC"
 
     def hello(self) -> dict[str, Any]:
         """Return the version and the abilities of ClickHouse."""
+        version = str(_value("version()"))
+        if version.startswith("25."):
+            # It would wait for ever.
+            self._drop_word = ""
         return {
             "engine": "chdb",
-            "version": str(_value("version()")),
+            "version": version,
             "tables": "files",
             "formats": list(_FORMATS),
             "areas": ["filter", "limit", "topk", "join", "aggregate", "window", "set", "subquery"],
@@ -127,8 +133,7 @@ class OnChDB(Adapter):
         self.sql.filter_words = {name: word for name, table in tables.items() if self.is_pruned(table)}
         self.sql.null_for_empty = False
         for name, table in tables.items():
-            # Without SYNC, files of thousands of tables would wait for minutes to be removed.
-            yield f"DROP TABLE IF EXISTS {self.sql.name(name)} SYNC"
+            yield f"DROP TABLE IF EXISTS {self.sql.name(name)}{self._drop_word}"
             yield from self.table_statements(name, table)
 
     def is_pruned(self, table: dict[str, Any]) -> bool:
@@ -232,13 +237,25 @@ def _value(term: str) -> Any:
     return json.loads(str(_connection().query(f"SELECT {term}", "JSONCompact")))["data"][0][0]
 
 
+def _has(term: str) -> bool:
+    """Tell whether this release can evaluate a term."""
+    try:
+        _value(term)
+    except RuntimeError:
+        return False
+    return True
+
+
 def _functions_missing() -> list[str]:
     """Return the functions that this release lacks, or has in other types.
 
-    A column s.a is the field a of s, which a dotted name cannot be; sums of Float32 are Float64.
+    A column s.a is the field a of s, which a dotted name cannot be; sums of Float32 are Float64. Only
+    inner joins can do without equal keys.
     """
     takes_parameters = "params" in inspect.signature(_connection().query).parameters
-    return ["dotted name", "float arithmetic", *([] if takes_parameters else ["parameters"])]
+    missing = ["dotted name", "float arithmetic", "join without equal keys"]
+    missing += [] if _has("1 IS DISTINCT FROM 2") else ["is distinct from"]
+    return [*missing, *([] if takes_parameters else ["parameters"])]
 
 
 @functools.cache

@@ -61,7 +61,8 @@ _LAYOUTS: dict[str, list[Any]] = {
     "granules_per_index": [2],
     "projection": [
         "SELECT * ORDER BY {b}", "SELECT * ORDER BY {a}, {rid}",
-        "SELECT {a}, count(), min({rid}) GROUP BY {a}",
+        "SELECT {a}, count(), min({rid}) GROUP BY {a}", "SELECT {a}, count({b}), max({b}) GROUP BY {a}",
+        "SELECT count({a}), max({b})",
     ],
     "low_cardinality": [{"only": _TEXTS, "value": True}],
     "required": [True],

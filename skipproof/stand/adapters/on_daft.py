@@ -13,6 +13,7 @@ from .sql_text import Dialect
 _MISSING = (
     "<<", ">>", "nullif", "filtered aggregate", "truncate to year", "truncate to month", "truncate to day",
     "null safe join", "unordered window", "if", "substring", "struct field", "list element", "parameters",
+    "join condition",
 )  # fmt: skip
 # Its SQL has no literals of bytes, of moments and of nanoseconds, and reads integers beyond int64 as floats.
 _TYPES_MISSING = ("binary", "timestamp(ns)", "timestamp(us,UTC)", "uint64")

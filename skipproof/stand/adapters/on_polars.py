@@ -74,6 +74,7 @@ class OnPolars(Adapter):
             "without": {
                 "functions": [
                     "parameters",
+                    "join condition",
                     *functions_missing(),
                     *(["null safe join"] if null_safe_missing() else []),
                 ],

@@ -241,7 +241,9 @@ class Dialect:
         words = {"semi": self.semi, "anti": self.anti}
         word = words.get(kind, kind.upper() + " JOIN")
         equal = self.distinct["is not distinct from"] if join["null_safe"] else "="
-        return f"{left} {word} {right} ON {left_key} {equal} {right_key}", []
+        conditions = [f"{left_key} {equal} {right_key}"] if join.get("equal", True) else []
+        conditions += [self.term(join["on"])] if "on" in join else []
+        return f"{left} {word} {right} ON {' AND '.join(conditions)}", []
 
     def answer_column(self, name: str) -> str:
         """Return a column of an answer."""

@@ -119,6 +119,8 @@ def _traits(world: World, question: Question, wrong: Contradiction) -> Iterator[
         )
         if question.join.null_safe:
             yield "null-safe join"
+        if question.join.on is not None:
+            yield "join with a condition" if question.join.equal else "join without equal keys"
     if question.second is not None:
         yield f"then {question.second.kind} join"
     if question.limit is not None or question.offset:

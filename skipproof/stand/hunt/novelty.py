@@ -53,7 +53,8 @@ def _parts(question: Question) -> Iterator[str]:
             elif isinstance(part, Subquery):
                 yield f"subquery of {part.kind}"
     for join in (question.join, question.second):
-        yield from () if join is None else (f"{join.kind} join" + " by <=>" * join.null_safe,)
+        if join is not None:
+            yield f"{join.kind} join" + " by <=>" * join.null_safe + " on a condition" * (join.on is not None)
     yield from ("limit",) * (question.limit is not None)
     yield from ("offset",) * (question.offset > 0)
     yield from (f"order by {_type_word(key.by)}" for key in question.order)

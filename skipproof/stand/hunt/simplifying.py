@@ -8,6 +8,7 @@ from strategies.engines.questions import (
     Aggregate,
     Call,
     Column,
+    Join,
     Question,
     Relation,
     Subquery,
@@ -34,8 +35,7 @@ def simpler_questions(question: Question) -> Iterator[Question]:
     if question.join is not None:
         for right in _simpler_relation(question.join.right):
             yield replace(question, join=replace(question.join, right=right))
-        if question.join.null_safe:
-            yield replace(question, join=replace(question.join, null_safe=False))
+        yield from (replace(question, join=join) for join in _simpler_joins(question.join))
         if question.limit is not None:
             yield replace(question, limit=None, order=())
     if question.window is not None:
@@ -63,6 +63,16 @@ def _without_second(question: Question) -> Question:
     select = tuple(name for name in question.select if not name.startswith(THIRD_PREFIX))
     order = tuple(key for key in question.order if not isinstance(key.by, Column) or key.by.name in select)
     return replace(question, second=None, select=select, order=order)
+
+
+def _simpler_joins(join: Join) -> Iterator[Join]:
+    """Yield joins by one condition less, or by a simpler one."""
+    if join.null_safe:
+        yield replace(join, null_safe=False)
+    if join.on is not None:
+        yield replace(join, on=None, equal=True)
+        for on in _simpler_terms(join.on):
+            yield replace(join, on=on)
 
 
 def _simpler_windows(window: Window) -> Iterator[Window | None]:

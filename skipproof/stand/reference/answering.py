@@ -67,32 +67,56 @@ def apply_relation(relation: Json, rows: Rows, schema: Schema) -> tuple[Rows, Sc
 def join_rows(join: Json, left: Rows, right: Rows, schemas: tuple[Schema, Schema]) -> tuple[Rows, Schema]:
     """Join the rows of two relations; return the rows and their schema."""
     at_left, at_right = schemas[0][join["left_key"]][0], schemas[1][join["right_key"]][0]
-    partners: dict[Value, list[Row]] = {}
-    for row in right:
-        if row[at_right] is not None or join["null_safe"]:
-            partners.setdefault(row[at_right], []).append(row)
-    if join["kind"] in _ONE_SIDED:
-        keys = [row[at_right] for row in right]
-        return [row for row in left if _is_kept(join["kind"], row[at_left], partners, keys)], schemas[0]
     width = len(schemas[0])
     shifted = {name: (position + width, type_) for name, (position, type_) in schemas[1].items()}
-    rows = [(*row, *other) for row in left for other in partners.get(row[at_left], ())]
+    schema = {**schemas[0], **shifted}
+    partners = _partners(join, left, right, (at_left, at_right), schema)
+    if join["kind"] in _ONE_SIDED:
+        keys = [row[at_right] for row in right]
+        return [
+            row
+            for row, others in zip(left, partners, strict=True)
+            if _is_kept(join["kind"], row[at_left], others, keys)
+        ], schemas[0]
+    rows = [(*row, *right[at]) for row, others in zip(left, partners, strict=True) for at in others]
     if join["kind"] in ("left", "full"):
         nothing = (None,) * len(schemas[1])
-        rows += [(*row, *nothing) for row in left if row[at_left] not in partners]
+        rows += [(*row, *nothing) for row, others in zip(left, partners, strict=True) if not others]
     if join["kind"] in ("right", "full"):
-        met = {row[at_left] for row in left if row[at_left] is not None or join["null_safe"]}
-        rows += [((None,) * width + tuple(row)) for row in right if row[at_right] not in met]
-    return rows, {**schemas[0], **shifted}
+        met = {at for others in partners for at in others}
+        rows += [((None,) * width + tuple(row)) for at, row in enumerate(right) if at not in met]
+    return rows, schema
 
 
-def _is_kept(kind: str, key: Value, partners: dict[Value, list[Row]], keys: Sequence[Value]) -> bool:
+def _partners(
+    join: Json, left: Rows, right: Rows, keys: tuple[int, int], schema: Schema
+) -> list[Sequence[int]]:
+    """Return the positions of each left row's partners among the right rows."""
+    at_left, at_right = keys
+    places: dict[Value, list[int]] = {}
+    for at, row in enumerate(right):
+        if row[at_right] is not None or join["null_safe"]:
+            places.setdefault(row[at_right], []).append(at)
+    every = range(len(right))
+    equal: list[Sequence[int]] = [
+        places.get(row[at_left], ()) if join.get("equal", True) else every for row in left
+    ]
+    if join.get("on") is None:
+        return equal
+    holds = compile_term(join["on"], schema)
+    return [
+        [at for at in others if holds((*row, *right[at])) is True]
+        for row, others in zip(left, equal, strict=True)
+    ]
+
+
+def _is_kept(kind: str, key: Value, partners: Sequence[int], keys: Sequence[Value]) -> bool:
     """Tell whether a semi, anti or NOT IN join keeps a left row; a NULL right key makes NOT IN unknown."""
     if kind == "semi":
-        return key in partners
+        return bool(partners)
     if kind == "anti":
-        return key not in partners
-    return not keys or (key is not None and None not in keys and key not in partners)
+        return not partners
+    return not keys or (key is not None and None not in keys and not partners)
 
 
 def aggregate_value(aggregate: Json, rows: Rows, schema: Schema) -> Value:

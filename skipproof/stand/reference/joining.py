@@ -118,6 +118,8 @@ class JoinRules(RelationRules):
 
     def may_meet(self, keys: frozenset[Value], join: Json, facts: Facts) -> bool:
         """Tell whether a column may have a partner of a key; for NOT IN, also a NULL that decides it."""
+        if not self.must_be_equal(join):
+            return True
         if join["kind"] == "not in" and None in keys:
             # NULL NOT IN an empty side is true, so every row of the other side matters.
             return True
@@ -130,6 +132,10 @@ class JoinRules(RelationRules):
             key_range = Range(lower=min(values), upper=max(values), nulls=False)
             return bool(self.comparison_truths("=", self.column_range(facts), key_range) & 1)
         return any(self.may_equal(facts, value) for value in values)
+
+    def must_be_equal(self, join: Json) -> bool:
+        """Tell whether partners have equal keys; otherwise another condition of ON decides."""
+        return bool(join.get("equal", True))
 
     def null_may_meet(self, keys: frozenset[Value], join: Json) -> bool:
         """Tell whether a NULL key matters to the answer."""

@@ -260,7 +260,7 @@ def test_failures_of_an_earlier_hunt_are_counted_and_not_kept():
     Those that only resemble a finding, or wait beside another of their kind, the second may keep.
     """
     wrong = OFTEN_WRONG.engine()
-    able, limits = capabilities(wrong, areas=("filter",)), Limits(examples=100, worlds_to_shrink=0)
+    able, limits = capabilities(wrong, areas=("filter",)), Limits(examples=200, worlds_to_shrink=0)
     first = hunt(wrong, able, limits, hunt_seed=12)
     assert first.findings
     shrunk = []
