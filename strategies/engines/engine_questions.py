@@ -97,6 +97,8 @@ def _top_k(draw: DrawFn, scope: ConditionScope) -> Question:
 
 
 def _aggregate(draw: DrawFn, scope: ConditionScope) -> Question:
+    if draw(_ONE_IN_FOUR):
+        return _aggregate_of_columns(draw, scope)
     grouped = scope.has_functions("group by") and draw(st.integers(0, 2)) == 2
     count = choose(draw, (1, 2, 2, 3))
     # DataFusion refuses two columns of the same expression.
@@ -117,6 +119,23 @@ def _aggregate(draw: DrawFn, scope: ConditionScope) -> Question:
         having=condition(draw, outputs, 1) if having else None,
         order=(key(draw, column(outputs, choose(draw, sorted(outputs.pools))).term),) if ordered else (),
         limit=choose(draw, (1, 2, 3)) if ordered else None,
+    )
+
+
+def _aggregate_of_columns(draw: DrawFn, scope: ConditionScope) -> Question:
+    """Draw what engines take from the statistics of files alone: extremes and counts of columns."""
+    functions = [name for name in ("min", "max", "count") if scope.has_functions(name)]
+    columns = [column(scope, name).term for name in sorted(scope.pools)]
+    aggregates = [Aggregate("count")]
+    if functions:
+        count = choose(draw, (1, 1, 2, 3))
+        aggregates = [Aggregate(choose(draw, functions), choose(draw, columns)) for _ in range(count)]
+    if draw(_ONE_IN_FOUR):
+        aggregates.append(Aggregate("count"))
+    return Question(
+        area="aggregate",
+        source=Relation(table=LEFT, where=condition(draw, scope, 0) if draw(_ONE_IN_FOUR) else None),
+        aggregates=tuple(dict.fromkeys(aggregates)),
     )
 
 
