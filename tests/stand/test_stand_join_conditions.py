@@ -57,7 +57,9 @@ def world(kind: str, *, equal: bool, on: Term) -> World:
     return World(tables={"t": table("", LEFT), "u": table("u_", RIGHT)}, settings={}, questions=(question,))
 
 
-def expected(kind: str, *, equal: bool, holds: Callable[[Any, Any, int, int], bool]) -> list[list[Any]]:
+def rows_by_definition(
+    kind: str, *, equal: bool, holds: Callable[[Any, Any, int, int], bool]
+) -> list[list[Any]]:
     """Return the answer by the definition of each kind, from all pairs of rows."""
     pairs = [
         [rid, u_rid]
@@ -79,7 +81,9 @@ def mistakes(worker: EngineClient, *, equal: bool, name: str) -> dict[str, Any]:
     """Return what is wrong about an engine's answers, by the kind of join."""
     on, holds = (BESIDE_KEYS if equal else ALONE)[name]
     wrong = {
-        kind: mistake(worker, world(kind, equal=equal, on=on), expected(kind, equal=equal, holds=holds))
+        kind: mistake(
+            worker, world(kind, equal=equal, on=on), rows_by_definition(kind, equal=equal, holds=holds)
+        )
         for kind in KINDS
     }
     return {kind: what for kind, what in wrong.items() if what is not None}
@@ -100,7 +104,7 @@ def test_engines_answer_the_same(engine: str, engine_worker: Callable[[str], Wor
 def test_clickhouse_needs_equal_keys(engine_worker: Callable[[str], Worker]) -> None:
     needs_package("chdb")
     worker = engine_worker("chdb")
-    assert "join without equal keys" in worker.hello.without["functions"]
+    assert "join without equal keys" in worker.hello.functions_missing
     assert [name for name in BESIDE_KEYS if mistakes(worker, equal=True, name=name)] == []
 
 
